@@ -1,0 +1,388 @@
+//! Policies bound to a store: what callers hold.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+use tollgate_core::{Ask, Cost, Decision, Quota, Timestamp, Verb};
+
+use crate::clock::Clock;
+use crate::key::Key;
+use crate::memory::MemoryStore;
+use crate::observer::{Observation, Observer};
+use crate::store::{BindError, Charge, LimitSpec, LocalStore, Store, StoreError};
+
+/// One policy, bound to a store: decides by key.
+///
+/// With several quotas (10 a second and 1000 a day) a request is charged on all of them or on none.
+/// Clones share their states. Dropping the last clone leaves nothing running.
+///
+/// The methods without a suffix decide at once and exist for stores in the same process; those
+/// that end in `_async` work with every store, and cost the same on a local one.
+pub struct Limiter<S: Store = MemoryStore> {
+    inner: Arc<Inner<S>>,
+}
+
+struct Inner<S: Store> {
+    policy: Box<str>,
+    store: S,
+    /// One per quota; none for a limiter that limits nothing.
+    limits: Box<[S::Limit]>,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+/// Room for the decisions of this many quotas without a heap.
+type PerQuota<T> = SmallVec<[T; 4]>;
+
+impl Limiter {
+    /// A limiter with a store of its own, in memory.
+    ///
+    /// For a name, several quotas, a bound on keys or a clock of your own, see
+    /// [`Limiter::builder`].
+    #[must_use]
+    pub fn new(quota: Quota) -> Self {
+        let store = MemoryStore::new();
+        let bound = Self::builder("default").quota(quota).build(&store);
+        // A new store knows no names, and the default table is small; if there is not even that
+        // much memory, the process is about to end anyway.
+        bound.unwrap_or_else(|_| Self::noop())
+    }
+
+    /// A limiter that allows every key for ever.
+    #[must_use]
+    pub fn noop() -> Self {
+        Self::disabled("noop", &MemoryStore::new())
+    }
+
+    /// Starts a limiter by the name of its policy, which separates its states from those of other
+    /// limiters on the same store and names it in metrics.
+    pub fn builder(policy: impl Into<Box<str>>) -> LimiterBuilder {
+        LimiterBuilder {
+            policy: policy.into(),
+            quotas: PerQuota::new(),
+            debt: None,
+            observer: None,
+        }
+    }
+}
+
+impl<S: Store> Limiter<S> {
+    /// A limiter that limits nothing and keeps nothing: a limit that is switched off.
+    #[must_use]
+    pub fn disabled(policy: impl Into<Box<str>>, store: &S) -> Self {
+        let limits = Box::default();
+        let inner = Inner {
+            policy: policy.into(),
+            store: store.clone(),
+            limits,
+            observer: None,
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The name of the policy.
+    #[must_use]
+    pub fn policy(&self) -> &str {
+        &self.inner.policy
+    }
+
+    /// Whether this limiter limits nothing.
+    #[must_use]
+    pub fn is_disabled(&self) -> bool {
+        self.inner.limits.is_empty()
+    }
+
+    /// How many quotas the policy has.
+    #[must_use]
+    pub fn quotas(&self) -> usize {
+        self.inner.limits.len()
+    }
+
+    /// The bound limits, one per quota.
+    #[must_use]
+    pub fn limits(&self) -> &[S::Limit] {
+        &self.inner.limits
+    }
+
+    /// Decides for a request of cost one, and charges it if allowed.
+    ///
+    /// # Errors
+    ///
+    /// A [`StoreError`] when the store could not decide.
+    pub async fn check_async<'k>(&self, key: impl Into<Key<'k>>) -> Result<Decision, StoreError> {
+        self.ask_async(key, Ask::check(Cost::ONE)).await
+    }
+
+    /// Asks every quota of the policy, and answers with the one that governs.
+    ///
+    /// # Errors
+    ///
+    /// A [`StoreError`] when the store could not decide.
+    pub async fn ask_async<'k>(
+        &self,
+        key: impl Into<Key<'k>>,
+        ask: Ask,
+    ) -> Result<Decision, StoreError> {
+        let mut decisions = PerQuota::new();
+        self.ask_each_async(key, ask, &mut decisions).await
+    }
+
+    /// As [`Limiter::ask_async`]; `decisions` becomes the decisions of all quotas in their order.
+    ///
+    /// # Errors
+    ///
+    /// A [`StoreError`] when the store could not decide; then `decisions` means nothing.
+    pub async fn ask_each_async<'k>(
+        &self,
+        key: impl Into<Key<'k>>,
+        ask: Ask,
+        decisions: &mut SmallVec<[Decision; 4]>,
+    ) -> Result<Decision, StoreError> {
+        let key = key.into();
+        let start = self.start();
+        let charges = self.charges(&key, ask);
+        decisions.clear();
+        decisions.resize(charges.len(), Decision::disabled());
+        let result = self.inner.store.apply(&charges, decisions).await;
+        let result = result.map(|()| govern(decisions));
+        self.observe(ask.verb(), result.as_ref().copied(), start);
+        result
+    }
+
+    fn charges<'a>(&'a self, key: &'a Key<'a>, ask: Ask) -> PerQuota<Charge<'a, S::Limit>> {
+        self.inner
+            .limits
+            .iter()
+            .map(|limit| Charge { limit, key, ask })
+            .collect()
+    }
+
+    #[inline]
+    fn start(&self) -> Option<Timestamp> {
+        match &self.inner.observer {
+            Some(observer) if observer.wants_elapsed() => Some(Clock::system().now()),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn observe(&self, verb: Verb, result: Result<Decision, &StoreError>, start: Option<Timestamp>) {
+        if let Some(observer) = &self.inner.observer {
+            let elapsed = start.map(|start| Clock::system().now().since(start));
+            observer.observe(&Observation {
+                policy: &self.inner.policy,
+                verb,
+                result,
+                elapsed,
+            });
+        }
+    }
+}
+
+impl<S: LocalStore> Limiter<S> {
+    /// Decides for a request of cost one, and charges it if allowed.
+    #[inline]
+    pub fn check<'k>(&self, key: impl Into<Key<'k>>) -> Decision {
+        self.ask(key, Ask::check(Cost::ONE))
+    }
+
+    /// Decides for a request of `cost`, and charges it if allowed.
+    #[inline]
+    pub fn check_cost<'k>(&self, key: impl Into<Key<'k>>, cost: Cost) -> Decision {
+        self.ask(key, Ask::check(cost))
+    }
+
+    /// Decides for a request of cost one, and charges nothing. A key that was never seen is not
+    /// remembered for having been looked at.
+    #[inline]
+    pub fn peek<'k>(&self, key: impl Into<Key<'k>>) -> Decision {
+        self.ask(key, Ask::peek(Cost::ONE))
+    }
+
+    /// Gives `cost` back, on every quota, never above a full one.
+    #[inline]
+    pub fn refund<'k>(&self, key: impl Into<Key<'k>>, cost: Cost) -> Decision {
+        self.ask(key, Ask::refund(cost))
+    }
+
+    /// Spends `cost` after the fact without asking: takes what is there, on every quota, down to
+    /// the debt bound.
+    #[inline]
+    pub fn charge<'k>(&self, key: impl Into<Key<'k>>, cost: Cost) -> Decision {
+        self.ask(key, Ask::charge(cost))
+    }
+
+    /// Decides for a request of `cost` by a caller who will wait up to `patience` for its slot.
+    ///
+    /// An allowed request is charged now; [`Decision::act_after`] says when to act.
+    #[inline]
+    pub fn book<'k>(&self, key: impl Into<Key<'k>>, cost: Cost, patience: Duration) -> Decision {
+        self.ask(key, Ask::check(cost).within(patience))
+    }
+
+    /// Asks every quota of the policy, and answers with the one that governs.
+    #[inline]
+    pub fn ask<'k>(&self, key: impl Into<Key<'k>>, ask: Ask) -> Decision {
+        let key = key.into();
+        let start = self.start();
+        let decision = match &*self.inner.limits {
+            [limit] => self.inner.store.apply_one(limit, &key, ask),
+            [] => Decision::disabled(),
+            _ => self.ask_all(&key, ask, &mut PerQuota::new()),
+        };
+        self.observe(ask.verb(), Ok(decision), start);
+        decision
+    }
+
+    /// As [`Limiter::ask`]; `decisions` becomes the decisions of all quotas in their order.
+    pub fn ask_each<'k>(
+        &self,
+        key: impl Into<Key<'k>>,
+        ask: Ask,
+        decisions: &mut SmallVec<[Decision; 4]>,
+    ) -> Decision {
+        let start = self.start();
+        let decision = self.ask_all(&key.into(), ask, decisions);
+        self.observe(ask.verb(), Ok(decision), start);
+        decision
+    }
+
+    /// Checks many keys at a cost of one, each on its own: `decisions[i]` answers `keys[i]`.
+    ///
+    /// Several times quicker than one call for each where the table is larger than the processor's
+    /// caches, because the lines of the table are fetched side by side. Observed one by one.
+    ///
+    /// ```
+    /// use tollgate::{Decision, Key, Limiter, Quota, Rate};
+    ///
+    /// let limiter = Limiter::new(Quota::token_bucket(Rate::per_second(1)?, 1)?);
+    /// let keys = [Key::from("a"), Key::from("b"), Key::from("a")];
+    /// let mut decisions = [Decision::disabled(); 3];
+    /// limiter.check_many(&keys, &mut decisions);
+    /// assert_eq!(decisions.map(|decision| decision.is_allowed()), [true, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_many(&self, keys: &[Key<'_>], decisions: &mut [Decision]) {
+        let ask = Ask::check(Cost::ONE);
+        match &*self.inner.limits {
+            [limit] if self.inner.observer.is_none() => {
+                self.inner.store.apply_many(limit, keys, ask, decisions);
+            }
+            _ => {
+                for (key, decision) in keys.iter().zip(decisions) {
+                    *decision = self.ask(key.clone(), ask);
+                }
+            }
+        }
+    }
+
+    fn ask_all(&self, key: &Key<'_>, ask: Ask, decisions: &mut PerQuota<Decision>) -> Decision {
+        let charges = self.charges(key, ask);
+        decisions.clear();
+        decisions.resize(charges.len(), Decision::disabled());
+        self.inner.store.apply_now(&charges, decisions);
+        govern(decisions)
+    }
+}
+
+/// The decision that a client must be told, numbered by its quota.
+fn govern(decisions: &mut [Decision]) -> Decision {
+    for (index, decision) in decisions.iter_mut().enumerate() {
+        *decision = decision.for_quota(u16::try_from(index).unwrap_or(u16::MAX));
+    }
+    decisions
+        .iter()
+        .copied()
+        .reduce(Decision::governing)
+        .unwrap_or_else(Decision::disabled)
+}
+
+impl<S: Store> Clone for Limiter<S> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+impl<S: Store> fmt::Debug for Limiter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("policy", &self.inner.policy)
+            .field("quotas", &self.inner.limits.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A limiter in the making; see [`Limiter::builder`].
+#[must_use]
+pub struct LimiterBuilder {
+    policy: Box<str>,
+    quotas: PerQuota<Quota>,
+    debt: Option<Cost>,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+impl LimiterBuilder {
+    /// Adds a quota. Requests are charged on all quotas or on none.
+    pub fn quota(mut self, quota: Quota) -> Self {
+        self.quotas.push(quota);
+        self
+    }
+
+    /// Lets a charge take up to `debt` more than is there; later checks wait until it is paid.
+    pub fn debt(self, debt: Cost) -> Self {
+        Self {
+            debt: Some(debt),
+            ..self
+        }
+    }
+
+    /// Tells `observer` of every decision.
+    pub fn observer(self, observer: Arc<dyn Observer>) -> Self {
+        Self {
+            observer: Some(observer),
+            ..self
+        }
+    }
+
+    /// Binds the limiter to `store`.
+    ///
+    /// Without any quota the limiter limits nothing; see [`Limiter::disabled`].
+    ///
+    /// # Errors
+    ///
+    /// A [`BindError`] if the store cannot keep the promises of a quota, or already has a limiter
+    /// of that name.
+    pub fn build<S: Store>(self, store: &S) -> Result<Limiter<S>, BindError> {
+        let mut limits = Vec::with_capacity(self.quotas.len());
+        for (index, quota) in (0..=u16::MAX).zip(self.quotas) {
+            let spec = LimitSpec::new(&self.policy, quota)
+                .at(index)
+                .with_debt(self.debt);
+            limits.push(store.bind(&spec)?);
+        }
+        let inner = Inner {
+            policy: self.policy,
+            store: store.clone(),
+            limits: limits.into_boxed_slice(),
+            observer: self.observer,
+        };
+        Ok(Limiter {
+            inner: Arc::new(inner),
+        })
+    }
+}
+
+impl fmt::Debug for LimiterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LimiterBuilder")
+            .field("policy", &self.policy)
+            .field("quotas", &self.quotas)
+            .field("debt", &self.debt)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,506 @@
+//! The key table: a flat array of lines that is probed from a key's home line onward.
+
+use std::marker::PhantomData;
+
+use smallvec::SmallVec;
+use tollgate_core::{Ask, Decision, Limit, State, Timestamp, Verb};
+
+use super::full::{Full, OnFull, Room};
+use super::line::{self, Layout, Line, MAX_REACH, WORDS};
+use super::soonest::Soonest;
+use crate::sync::{AtomicU64, Ordering, zeroed_words};
+
+/// Lines in a block, the unit in which a full table is searched for room.
+const BLOCK: usize = 16;
+
+/// The states of one limit, by the hash of their key.
+///
+/// A key lives in its home line or, if that is full, in one of the lines that follow it; the home
+/// line knows how far. Nothing ever moves, so a key that was found stays where it is for as long
+/// as the version of its line does.
+///
+/// Locks are taken in one order, a home line before the lines behind it, and nothing is held while
+/// room is made.
+pub(super) struct Table<L> {
+    limit: Limit,
+    full: Full,
+    words: Box<[AtomicU64]>,
+    /// Where in `words` the first line starts, so that lines do not straddle cache lines.
+    start: usize,
+    /// Lines that are a home. Behind them lie [`MAX_REACH`] more, so that no probe wraps around.
+    homes: usize,
+    soonest: Soonest,
+    layout: PhantomData<L>,
+}
+
+/// A slot in a table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) slot: usize,
+}
+
+impl<L: Layout> Table<L> {
+    /// A table for at most `max_keys` keys, or `None` if there is no memory for it.
+    pub(super) fn new(limit: Limit, max_keys: usize, on_full: OnFull) -> Option<Self> {
+        let homes = L::lines(max_keys).max(1);
+        let lines = homes.checked_add(MAX_REACH)?;
+        let words = zeroed_words(lines.checked_add(1)?.checked_mul(WORDS)?)?;
+        // An allocation is aligned to words at least; skip to where a line may start.
+        let address = words.as_ptr().addr();
+        let start = address.next_multiple_of(size_of::<Line>()) - address;
+        Some(Self {
+            limit,
+            full: Full::new(max_keys, on_full),
+            start: start / size_of::<AtomicU64>(),
+            words,
+            homes,
+            soonest: Soonest::new(lines.div_ceil(BLOCK)),
+            layout: PhantomData,
+        })
+    }
+
+    pub(super) const fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    pub(super) const fn full(&self) -> &Full {
+        &self.full
+    }
+
+    /// Decides `ask` for the key that `hash` stands for.
+    ///
+    /// Touches one cache line, unless the key is displaced or new. A denial and a peek write
+    /// nothing.
+    #[inline]
+    pub(super) fn decide(&self, hash: u64, ask: Ask, clock: impl Fn() -> Timestamp) -> Decision {
+        let mut spins = 0;
+        loop {
+            // Read before the line, so that the two overlap. Another thread may charge the key in
+            // between with a later reading; the algorithms allow for that.
+            let now = clock();
+            let Some((place, head)) = self.find(hash) else {
+                let step = self.limit.decide(State::FRESH, now, ask);
+                // What changes nothing leaves no trace: a peek, a refund, a cost that never fits.
+                if step.next.is_none() {
+                    return step.decision;
+                }
+                return self.decide_new(hash, now, ask);
+            };
+            let line = self.line(place.line);
+            let step = self.limit.decide(L::state(line, place.slot), now, ask);
+            match step.next {
+                None if line::unchanged(line, head) => return step.decision,
+                Some(next) if line::try_lock(line, head) => {
+                    L::set_state(line, place.slot, next);
+                    line::unlock(line);
+                    if ask.verb() == Verb::Refund {
+                        self.note(place.line, next);
+                    }
+                    return step.decision;
+                }
+                _ => line::pause(&mut spins),
+            }
+        }
+    }
+
+    /// Decides `ask` for several keys, each on its own, at one instant.
+    pub(super) fn decide_many(
+        &self,
+        hashes: &[u64],
+        ask: Ask,
+        now: Timestamp,
+        decisions: &mut [Decision],
+    ) {
+        // Loads that do not depend on each other are under way at the same time; after this, the
+        // lines are in the cache.
+        let touch =
+            |sum: u64, hash: &u64| sum ^ self.line(self.home(*hash))[0].load(Ordering::Relaxed);
+        std::hint::black_box(hashes.iter().fold(0, touch));
+        for (hash, decision) in hashes.iter().zip(decisions) {
+            *decision = self.decide(*hash, ask, || now);
+        }
+    }
+
+    /// Where the key is, and the head of its line as it was then.
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Option<(Place, u64)> {
+        let home = self.home(hash);
+        loop {
+            let line = self.line(home);
+            let head = line::read(line);
+            if let Some(slot) = slot_of::<L>(line, hash) {
+                return Some((Place { line: home, slot }, head));
+            }
+            let reach = L::reach(line);
+            if reach > 0 {
+                for index in home + 1..=home + reach {
+                    let line = self.line(index);
+                    let head = line::read(line);
+                    if let Some(slot) = slot_of::<L>(line, hash) {
+                        return Some((Place { line: index, slot }, head));
+                    }
+                }
+            }
+            if line::unchanged(line, head) {
+                return None;
+            }
+        }
+    }
+
+    /// Decides `ask` for a key that was not there a moment ago, under the lock of its home.
+    #[inline(never)]
+    fn decide_new(&self, hash: u64, now: Timestamp, ask: Ask) -> Decision {
+        let mut spins = 0;
+        loop {
+            let mut locks = Locks::default();
+            let claim = match self.claim(hash, now, &mut locks) {
+                Ok(claim) => claim,
+                Err(Unclaimed::Busy) => {
+                    drop(locks);
+                    line::pause(&mut spins);
+                    continue;
+                }
+                Err(Unclaimed::Full) => {
+                    drop(locks);
+                    match self.make_room(hash, now) {
+                        Room::Made => continue,
+                        room => return self.full.decision(room, self.limit.quota().limit(), now),
+                    }
+                }
+            };
+            let step = self.limit.decide(claim.state, now, ask);
+            match step.next {
+                Some(next) => self.commit(&claim, next, &mut locks),
+                None => self.give_up(&claim),
+            }
+            return step.decision;
+        }
+    }
+
+    /// Finds the slot of a key or a slot for it, and holds what it takes to write there.
+    ///
+    /// Whoever gets a claim passes it on to [`Table::commit`] or [`Table::give_up`] before `locks`
+    /// are dropped.
+    pub(super) fn claim<'t>(
+        &'t self,
+        hash: u64,
+        now: Timestamp,
+        locks: &mut Locks<'t>,
+    ) -> Result<Claim, Unclaimed> {
+        let home = self.home(hash);
+        if !locks.hold(self.line(home)) {
+            return Err(Unclaimed::Busy);
+        }
+        // With its home locked, nobody else inserts the key.
+        for index in home..=home + L::reach(self.line(home)) {
+            let line = self.line(index);
+            if slot_of::<L>(line, hash).is_some() {
+                if !locks.hold(line) {
+                    return Err(Unclaimed::Busy);
+                }
+                // Gone again, if it was evicted before its line was locked.
+                if let Some(slot) = slot_of::<L>(line, hash) {
+                    let state = L::state(line, slot);
+                    return Ok(Claim {
+                        hash,
+                        line: index,
+                        slot,
+                        state,
+                        vacancy: None,
+                    });
+                }
+            }
+        }
+        self.claim_vacancy(hash, now, locks)
+    }
+
+    /// Finds a slot for a key whose home is held: the slot of a key that is fresh again, or an
+    /// empty one if the table may hold one more key.
+    fn claim_vacancy<'t>(
+        &'t self,
+        hash: u64,
+        now: Timestamp,
+        locks: &mut Locks<'t>,
+    ) -> Result<Claim, Unclaimed> {
+        let home = self.home(hash);
+        let reserved = self.full.reserve();
+        // A key more has to be put somewhere, however far from home; in place of a key that is
+        // fresh again it is worth looking only where keys from here live anyway.
+        let reach = if reserved {
+            MAX_REACH
+        } else {
+            L::reach(self.line(home)).max(1)
+        };
+        for index in home..=home + reach {
+            let line = self.line(index);
+            let claimed = |slot| locks.has_claimed(line, slot);
+            let vacant = |slot: usize| match L::tag(line, slot) {
+                0 => reserved,
+                _ => self.is_fresh(line, slot, now),
+            };
+            if !(0..L::SLOTS).any(|slot| vacant(slot) && !claimed(slot)) {
+                continue;
+            }
+            if !locks.hold(line) {
+                self.full.release(u64::from(reserved));
+                return Err(Unclaimed::Busy);
+            }
+            // Look again, now that nobody else writes here.
+            let claimed = |slot| locks.has_claimed(line, slot);
+            let Some(slot) = (0..L::SLOTS).find(|slot| vacant(*slot) && !claimed(*slot)) else {
+                continue;
+            };
+            let reuses = L::tag(line, slot) != 0;
+            if reuses {
+                self.full.release(u64::from(reserved));
+            }
+            locks.claimed.push((line, slot));
+            let vacancy = Some(if reuses {
+                Vacancy::Reused
+            } else {
+                Vacancy::Empty
+            });
+            return Ok(Claim {
+                hash,
+                line: index,
+                slot,
+                state: State::FRESH,
+                vacancy,
+            });
+        }
+        self.full.release(u64::from(reserved));
+        Err(Unclaimed::Full)
+    }
+
+    /// Writes the next state of a claimed slot.
+    pub(super) fn commit(&self, claim: &Claim, next: State, locks: &mut Locks<'_>) {
+        let (line, home) = (self.line(claim.line), self.home(claim.hash));
+        locks.written = true;
+        L::set_state(line, claim.slot, next);
+        if let Some(vacancy) = claim.vacancy {
+            L::set_tag(line, claim.slot, claim.hash);
+            let reach = claim.line - home;
+            if L::reach(self.line(home)) < reach {
+                L::set_reach(self.line(home), reach);
+            }
+            self.full
+                .count_reclaimed(u64::from(vacancy == Vacancy::Reused));
+        }
+        self.note(claim.line, next);
+    }
+
+    /// Leaves a claimed slot as it is.
+    pub(super) fn give_up(&self, claim: &Claim) {
+        self.full
+            .release(u64::from(claim.vacancy == Some(Vacancy::Empty)));
+    }
+
+    /// Makes room for one key, by what the store is to do when it is full.
+    pub(super) fn make_room(&self, hash: u64, now: Timestamp) -> Room {
+        while let Some(block) = self.soonest.find(now.as_nanos()) {
+            if self.reclaim_block(block, now) > 0 {
+                return Room::Made;
+            }
+        }
+        match self.full.on_full() {
+            OnFull::Evict => self.evict(self.home(hash)),
+            OnFull::Allow => Room::Allow,
+            OnFull::Deny => Room::Deny {
+                until: Timestamp::from_nanos(self.soonest.soonest()),
+            },
+        }
+    }
+
+    /// Frees every slot that is fresh again, and says how many there were.
+    pub(super) fn reclaim(&self, now: Timestamp) -> u64 {
+        let mut freed = 0;
+        while let Some(block) = self.soonest.find(now.as_nanos()) {
+            freed += self.reclaim_block(block, now);
+        }
+        freed
+    }
+
+    /// Frees the slots of a block that are fresh again.
+    fn reclaim_block(&self, block: usize, now: Timestamp) -> u64 {
+        self.soonest.look(block);
+        let (mut freed, mut soonest) = (0, u64::MAX);
+        for index in self.block(block) {
+            let line = self.line(index);
+            let mut first = self.least_in_debt(line);
+            if first.is_some_and(|first| first.fresh_at <= now) {
+                line::lock(line);
+                for slot in 0..L::SLOTS {
+                    if self.is_fresh(line, slot, now) {
+                        L::set_tag(line, slot, 0);
+                        freed += 1;
+                    }
+                }
+                line::unlock(line);
+                first = self.least_in_debt(line);
+            }
+            soonest = soonest.min(first.map_or(u64::MAX, |first| first.fresh_at.as_nanos()));
+        }
+        self.soonest.note(block, soonest);
+        self.soonest.looked(block);
+        self.full.release(freed);
+        self.full.count_reclaimed(freed);
+        freed
+    }
+
+    /// Forgets the key that is the least in debt, of those near `home`.
+    fn evict(&self, home: usize) -> Room {
+        let blocks = (self.homes + MAX_REACH).div_ceil(BLOCK);
+        let near = home / BLOCK;
+        for block in (near..blocks).chain(0..near) {
+            let lines = self.block(block).map(|index| self.line(index));
+            let firsts = lines.filter_map(|line| Some((line, self.least_in_debt(line)?)));
+            let Some((line, first)) = firsts.min_by_key(|(_, first)| first.fresh_at) else {
+                continue;
+            };
+            line::lock(line);
+            let evicted = L::tag(line, first.slot) == first.tag
+                && self.limit.fresh_at(L::state(line, first.slot)) == first.fresh_at;
+            if evicted {
+                L::set_tag(line, first.slot, 0);
+            }
+            line::unlock(line);
+            if evicted {
+                self.full.release(1);
+                self.full.count_evicted();
+            }
+            // If another thread was quicker there is room too, or the caller comes again.
+            return Room::Made;
+        }
+        // Not one key in the whole table: then others have just left, and there is room.
+        Room::Made
+    }
+
+    /// The key of a line that is fresh again first, read in one piece.
+    fn least_in_debt(&self, line: &Line) -> Option<Debtor> {
+        loop {
+            let head = line::read(line);
+            let debtors = (0..L::SLOTS).map(|slot| Debtor {
+                tag: L::tag(line, slot),
+                slot,
+                fresh_at: self.limit.fresh_at(L::state(line, slot)),
+            });
+            let first = debtors
+                .filter(|key| key.tag != 0)
+                .min_by_key(|key| key.fresh_at);
+            if line::unchanged(line, head) {
+                return first;
+            }
+        }
+    }
+
+    /// Whether the slot holds a key that can no longer be told from one that was never seen.
+    #[inline]
+    fn is_fresh(&self, line: &Line, slot: usize, now: Timestamp) -> bool {
+        L::tag(line, slot) != 0 && self.limit.fresh_at(L::state(line, slot)) <= now
+    }
+
+    #[inline]
+    fn note(&self, line: usize, state: State) {
+        self.soonest
+            .note(line / BLOCK, self.limit.fresh_at(state).as_nanos());
+    }
+
+    fn block(&self, block: usize) -> std::ops::Range<usize> {
+        block * BLOCK..((block + 1) * BLOCK).min(self.homes + MAX_REACH)
+    }
+
+    /// The line where a key belongs: the upper bits of the hash, spread over all homes.
+    #[inline(always)]
+    fn home(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.homes as u128) >> 64) as usize
+    }
+
+    #[inline(always)]
+    fn line(&self, index: usize) -> &Line {
+        &self.words[self.start..].as_chunks().0[index]
+    }
+}
+
+/// A slot that a key has, or may have, with its line and its home held by a [`Locks`].
+#[derive(Debug)]
+pub(super) struct Claim {
+    hash: u64,
+    line: usize,
+    slot: usize,
+    /// The state of the key.
+    pub(super) state: State,
+    /// What the slot held before, if the key is new.
+    vacancy: Option<Vacancy>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Vacancy {
+    /// Nothing; one more key is counted.
+    Empty,
+    /// A key that is fresh again.
+    Reused,
+}
+
+/// Why there is no claim.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Unclaimed {
+    /// Somebody else holds a line for long; drop the locks and try again.
+    Busy,
+    /// There is no room; drop the locks and make some.
+    Full,
+}
+
+/// The lines that one caller holds, and the vacant slots in them that it has in mind.
+///
+/// Whoever wants more than one line only tries, and drops all of them if it does not get one, so
+/// that no two callers wait for each other.
+#[derive(Default)]
+pub(super) struct Locks<'t> {
+    lines: SmallVec<[&'t Line; 4]>,
+    claimed: SmallVec<[(&'t Line, usize); 4]>,
+    written: bool,
+}
+
+impl<'t> Locks<'t> {
+    fn hold(&mut self, line: &'t Line) -> bool {
+        if self.lines.iter().any(|held| std::ptr::eq(*held, line)) {
+            return true;
+        }
+        let held = line::lock_soon(line);
+        if held {
+            self.lines.push(line);
+        }
+        held
+    }
+
+    fn has_claimed(&self, line: &Line, slot: usize) -> bool {
+        self.claimed
+            .iter()
+            .any(|claimed| std::ptr::eq(claimed.0, line) && claimed.1 == slot)
+    }
+}
+
+impl Drop for Locks<'_> {
+    fn drop(&mut self) {
+        for line in self.lines.iter().rev() {
+            if self.written {
+                line::unlock(line);
+            } else {
+                line::unlock_unchanged(line);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Debtor {
+    tag: u64,
+    slot: usize,
+    fresh_at: Timestamp,
+}
+
+#[inline(always)]
+fn slot_of<L: Layout>(line: &Line, hash: u64) -> Option<usize> {
+    (0..L::SLOTS).find(|slot| L::tag(line, *slot) == hash)
+}
