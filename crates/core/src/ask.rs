@@ -29,6 +29,7 @@ pub struct Ask {
 
 impl Ask {
     /// Decide and charge if allowed, now.
+    #[inline(always)]
     #[must_use]
     pub const fn check(cost: Cost) -> Self {
         Self {
@@ -39,6 +40,7 @@ impl Ask {
     }
 
     /// Decide and charge nothing.
+    #[inline(always)]
     #[must_use]
     pub const fn peek(cost: Cost) -> Self {
         Self {
@@ -49,6 +51,7 @@ impl Ask {
     }
 
     /// Give back what was spent.
+    #[inline(always)]
     #[must_use]
     pub const fn refund(cost: Cost) -> Self {
         Self {
@@ -59,6 +62,7 @@ impl Ask {
     }
 
     /// Spend after the fact.
+    #[inline(always)]
     #[must_use]
     pub const fn charge(cost: Cost) -> Self {
         Self {
@@ -79,6 +83,20 @@ impl Ask {
             patience: nanos(patience),
             ..self
         }
+    }
+
+    /// Whether this is a check for now, the question that is asked most.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_check_now(self) -> bool {
+        matches!(
+            self,
+            Self {
+                verb: Verb::Check,
+                patience: 0,
+                ..
+            }
+        )
     }
 
     /// What to do with the cost.

@@ -87,13 +87,25 @@ impl Limit {
         matches!(self.kind, Compiled::SlidingWindow(_))
     }
 
+    /// The bucket of a limit that is one and [is quick](TokenBucket::is_quick), as most are.
+    #[inline(always)]
+    #[must_use]
+    pub const fn as_quick_bucket(&self) -> Option<&TokenBucket> {
+        match &self.kind {
+            Compiled::TokenBucket(bucket) if bucket.is_quick() => Some(bucket),
+            _ => None,
+        }
+    }
+
     /// Decides `ask` for a key in `state` at `now`.
     ///
     /// Costs the same whatever the state and however long ago it was made. For a limit that
     /// [keeps logs](Limit::keeps_log), decides as for a fresh key and keeps nothing.
-    #[inline]
     pub fn decide(&self, state: State, now: Timestamp, ask: Ask) -> Step {
         match &self.kind {
+            Compiled::TokenBucket(bucket) if bucket.is_quick() => {
+                bucket.decide_quickly(state, now, ask)
+            }
             Compiled::TokenBucket(bucket) => bucket.decide(state, now, ask),
             Compiled::FixedWindow(window) => window.decide(state, now, ask),
             Compiled::SlidingWindow(window) => window.decide(state, now, ask),

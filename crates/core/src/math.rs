@@ -21,6 +21,9 @@ pub(crate) struct Ratio {
     shift: u32,
 }
 
+/// Products below this are divided by the reciprocal.
+const QUICK: u64 = 1 << 63;
+
 impl Ratio {
     /// `numerator / denominator`; a zero is read as 1, so that no division by zero exists.
     pub(crate) const fn new(numerator: u64, denominator: u64) -> Self {
@@ -31,20 +34,15 @@ impl Ratio {
         // by less than 2^63 in units of 2^-(63 + s), which is 2^-s <= 1/d: too little to reach the
         // next multiple. (Granlund and Montgomery, "Division by invariant integers", theorem 4.2.)
         // m < 2^64, because 2^(63 + s) / d < 2^64 when 2^(s - 1) < d.
-        let bits = match denominator.checked_sub(1) {
-            Some(below) => 64_u32.saturating_sub(below.leading_zeros()),
-            None => 0,
-        };
-        let shift = bits.saturating_add(63);
-        let (reciprocal, shift) = if shift > 126 {
-            // d > 2^63 never meets a product below 2^63 other than as the quotient 0.
-            (0, 126)
+        let below = denominator.saturating_sub(1);
+        let bits = 64_u32.saturating_sub(below.leading_zeros());
+        let (reciprocal, shift) = if bits > 63 {
+            // d > 2^63 goes into no product below 2^63.
+            (0, 0)
         } else {
-            let power = 1_u128.wrapping_shl(shift);
-            (power.div_ceil(denominator as u128), shift)
+            let power = 1_u128.wrapping_shl(bits.saturating_add(63));
+            (saturate(power.div_ceil(denominator as u128)), bits)
         };
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^64, see above")]
-        let reciprocal = reciprocal as u64;
         Self {
             numerator,
             denominator,
@@ -61,37 +59,62 @@ impl Ratio {
         self.denominator
     }
 
+    /// The largest value whose product is sure to be divided by the reciprocal, however rounded.
+    pub(crate) const fn quick_values(self) -> u64 {
+        let most = QUICK.saturating_sub(self.denominator);
+        match most.checked_div(self.numerator) {
+            Some(values) => values,
+            None => 0,
+        }
+    }
+
     /// `floor(value * numerator / denominator)`, at most `u64::MAX`.
     #[inline]
     pub(crate) const fn floor_of(self, value: u64) -> u64 {
         let product = widening(value, self.numerator);
-        match narrow(product) {
-            Some(product) => self.divide(product),
-            None => saturate(divide_wide(product, self.denominator)),
+        if product < QUICK as u128 {
+            self.quick_floor_of(value)
+        } else {
+            saturate(divide(product, self.denominator))
         }
     }
 
     /// `ceil(value * numerator / denominator)`, at most `u64::MAX`.
     #[inline]
     pub(crate) const fn ceil_of(self, value: u64) -> u64 {
-        let product = widening(value, self.numerator)
-            .saturating_add(self.denominator.saturating_sub(1) as u128);
-        match narrow(product) {
-            Some(product) => self.divide(product),
-            None => saturate(divide_wide(product, self.denominator)),
+        let rounding = self.denominator.saturating_sub(1);
+        let product = widening(value, self.numerator).saturating_add(rounding as u128);
+        if product < QUICK as u128 {
+            self.quick_ceil_of(value)
+        } else {
+            saturate(divide(product, self.denominator))
         }
     }
 
+    /// As [`Ratio::floor_of`], for one of the [`Ratio::quick_values`].
+    #[inline(always)]
+    pub(crate) const fn quick_floor_of(self, value: u64) -> u64 {
+        self.quick_divide(value.wrapping_mul(self.numerator))
+    }
+
+    /// As [`Ratio::ceil_of`], for one of the [`Ratio::quick_values`].
+    #[inline(always)]
+    pub(crate) const fn quick_ceil_of(self, value: u64) -> u64 {
+        let rounding = self.denominator.wrapping_sub(1);
+        self.quick_divide(value.wrapping_mul(self.numerator).wrapping_add(rounding))
+    }
+
     /// `product / denominator` for a product below 2^63.
-    #[inline]
-    const fn divide(self, product: u64) -> u64 {
-        let wide = widening(product, self.reciprocal).wrapping_shr(self.shift);
+    #[inline(always)]
+    const fn quick_divide(self, product: u64) -> u64 {
+        // (x * m) >> (63 + s), as the upper half of 2x * m, shifted by s.
+        let upper = widening(product.wrapping_shl(1), self.reciprocal).wrapping_shr(64);
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "a quotient is at most its dividend"
+            reason = "the upper half of 128 bits"
         )]
-        let quotient = wide as u64;
-        quotient
+        let upper = upper as u64;
+        upper.wrapping_shr(self.shift)
     }
 }
 
@@ -101,22 +124,8 @@ pub(crate) const fn widening(a: u64, b: u64) -> u128 {
     (a as u128).wrapping_mul(b as u128)
 }
 
-#[inline]
-const fn narrow(product: u128) -> Option<u64> {
-    if product < 1 << 63 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "compared on the line above"
-        )]
-        let product = product as u64;
-        Some(product)
-    } else {
-        None
-    }
-}
-
 #[cold]
-const fn divide_wide(product: u128, denominator: u64) -> u128 {
+const fn divide(product: u128, denominator: u64) -> u128 {
     match product.checked_div(denominator as u128) {
         Some(quotient) => quotient,
         None => product,

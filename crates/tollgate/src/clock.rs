@@ -54,10 +54,13 @@ impl Clock {
         }
     }
 
-    /// Whether no reading is ever earlier than one before it.
-    #[inline]
-    pub(crate) const fn is_steady(&self) -> bool {
-        matches!(self.0, Kind::System(_))
+    /// The instant it is now by a clock that never goes back; `None` if this clock may.
+    #[inline(always)]
+    pub(crate) fn steady_now(&self) -> Option<Timestamp> {
+        match &self.0 {
+            Kind::System(clock) => Some(clock.now()),
+            Kind::Manual(_) | Kind::Other(_) => None,
+        }
     }
 }
 

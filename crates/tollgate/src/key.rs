@@ -280,58 +280,87 @@ impl fmt::Display for AddressError {
 impl std::error::Error for AddressError {}
 
 /// The secret by which a store hashes keys, so that nobody outside can aim at one of its places.
+///
+/// Each kind of key has a secret of its own, so that keys of different kinds have nothing to do
+/// with each other.
 #[derive(Clone)]
-pub(crate) struct KeyHasher(RandomState);
+pub(crate) struct KeyHasher {
+    text: RandomState,
+    bytes: RandomState,
+    number: RandomState,
+    address: RandomState,
+    several: RandomState,
+}
 
 impl KeyHasher {
     pub(crate) fn new() -> Self {
-        Self(RandomState::new())
+        Self::with(RandomState::new)
     }
 
     /// A hasher that hashes alike in every run, for tests and models.
     #[cfg(any(test, loom))]
     pub(crate) fn fixed() -> Self {
-        Self(RandomState::with_seeds(1, 2, 3, 4))
+        let mut seed = 0;
+        Self::with(|| {
+            seed += 1;
+            RandomState::with_seed(seed)
+        })
+    }
+
+    fn with(mut secret: impl FnMut() -> RandomState) -> Self {
+        Self {
+            text: secret(),
+            bytes: secret(),
+            number: secret(),
+            address: secret(),
+            several: secret(),
+        }
     }
 
     /// The 64 bits that stand for `key`; never zero.
-    ///
-    /// What is hashed has no two readings: each part tells its kind and its length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hash(&self, key: &Key<'_>) -> u64 {
-        let mut hasher = self.0.build_hasher();
-        match &key.0 {
-            Parts::One([part]) => write(&mut hasher, part),
-            _ => {
-                for part in key.parts() {
-                    write(&mut hasher, part);
-                }
-            }
-        }
-        hasher.finish().max(1)
+        // Parts are copied before they are passed on, so that a key whose kind is known where it is
+        // made never has to be put together in memory.
+        let hash = match &key.0 {
+            Parts::One([part]) => self.hash_part(part),
+            Parts::Two(parts) => self.hash_parts(&{ *parts }),
+            Parts::Three(parts) => self.hash_parts(&{ *parts }),
+            Parts::Slice(parts) => self.hash_parts(parts),
+        };
+        hash | u64::from(hash == 0)
     }
-}
 
-#[inline]
-fn write(hasher: &mut impl Hasher, part: &Part<'_>) {
-    let tag = |kind: u64, len: usize| (len as u64) << 3 | kind;
-    match part {
-        Part::Text(text) => {
-            hasher.write_u64(tag(1, text.len()));
-            hasher.write(text.as_bytes());
+    #[inline(always)]
+    fn hash_part(&self, part: &Part<'_>) -> u64 {
+        let (secret, bytes) = match part {
+            Part::Text(text) => (&self.text, text.as_bytes()),
+            Part::Bytes(bytes) => (&self.bytes, *bytes),
+            Part::Number(number) => return self.number.hash_one(number),
+            Part::Address(address) => return self.hash_address(*address),
+        };
+        let mut hasher = secret.build_hasher();
+        hasher.write(bytes);
+        hasher.finish()
+    }
+
+    #[inline(never)]
+    fn hash_address(&self, address: AddressKey) -> u64 {
+        self.address.hash_one(address)
+    }
+
+    #[inline(never)]
+    /// Parts do not run into one another: each is a hash of its own, and so is how many there are.
+    fn hash_parts(&self, parts: &[Part<'_>]) -> u64 {
+        if let [part] = parts {
+            return self.hash_part(part);
         }
-        Part::Bytes(bytes) => {
-            hasher.write_u64(tag(2, bytes.len()));
-            hasher.write(bytes);
+        let mut hasher = self.several.build_hasher();
+        hasher.write_usize(parts.len());
+        for part in parts {
+            hasher.write_u64(self.hash_part(part));
         }
-        Part::Number(number) => {
-            hasher.write_u64(tag(3, 8));
-            hasher.write_u64(*number);
-        }
-        Part::Address(address) => {
-            hasher.write_u64(tag(4, address.prefix.map_or(0, usize::from)));
-            hasher.write_u128(address.bits);
-        }
+        hasher.finish()
     }
 }
 

@@ -160,16 +160,23 @@ impl<S: Store> Limiter<S> {
             .collect()
     }
 
-    #[inline]
+    #[inline(always)]
     fn start(&self) -> Option<Timestamp> {
-        match &self.inner.observer {
-            Some(observer) if observer.wants_elapsed() => Some(Clock::system().now()),
-            _ => None,
+        self.inner
+            .observer
+            .as_ref()
+            .and_then(|observer| started(observer.as_ref()))
+    }
+
+    #[inline(always)]
+    fn observe(&self, verb: Verb, result: Result<Decision, &StoreError>, start: Option<Timestamp>) {
+        if self.inner.observer.is_some() {
+            self.tell(verb, result, start);
         }
     }
 
-    #[inline]
-    fn observe(&self, verb: Verb, result: Result<Decision, &StoreError>, start: Option<Timestamp>) {
+    #[inline(never)]
+    fn tell(&self, verb: Verb, result: Result<Decision, &StoreError>, start: Option<Timestamp>) {
         if let Some(observer) = &self.inner.observer {
             let elapsed = start.map(|start| Clock::system().now().since(start));
             observer.observe(&Observation {
@@ -184,13 +191,13 @@ impl<S: Store> Limiter<S> {
 
 impl<S: LocalStore> Limiter<S> {
     /// Decides for a request of cost one, and charges it if allowed.
-    #[inline]
+    #[inline(always)]
     pub fn check<'k>(&self, key: impl Into<Key<'k>>) -> Decision {
         self.ask(key, Ask::check(Cost::ONE))
     }
 
     /// Decides for a request of `cost`, and charges it if allowed.
-    #[inline]
+    #[inline(always)]
     pub fn check_cost<'k>(&self, key: impl Into<Key<'k>>, cost: Cost) -> Decision {
         self.ask(key, Ask::check(cost))
     }
@@ -224,14 +231,18 @@ impl<S: LocalStore> Limiter<S> {
     }
 
     /// Asks every quota of the policy, and answers with the one that governs.
-    #[inline]
+    #[inline(always)]
     pub fn ask<'k>(&self, key: impl Into<Key<'k>>, ask: Ask) -> Decision {
         let key = key.into();
         let start = self.start();
         let decision = match &*self.inner.limits {
             [limit] => self.inner.store.apply_one(limit, &key, ask),
             [] => Decision::disabled(),
-            _ => self.ask_all(&key, ask, &mut PerQuota::new()),
+            _ => {
+                // Moved, so that the key of a single quota never has to be put into memory.
+                let key = key;
+                self.ask_all(&key, ask, &mut PerQuota::new())
+            }
         };
         self.observe(ask.verb(), Ok(decision), start);
         decision
@@ -279,6 +290,7 @@ impl<S: LocalStore> Limiter<S> {
         }
     }
 
+    #[inline(never)]
     fn ask_all(&self, key: &Key<'_>, ask: Ask, decisions: &mut PerQuota<Decision>) -> Decision {
         let charges = self.charges(key, ask);
         decisions.clear();
@@ -286,6 +298,11 @@ impl<S: LocalStore> Limiter<S> {
         self.inner.store.apply_now(&charges, decisions);
         govern(decisions)
     }
+}
+
+#[inline(never)]
+fn started(observer: &dyn Observer) -> Option<Timestamp> {
+    observer.wants_elapsed().then(|| Clock::system().now())
 }
 
 /// The decision that a client must be told, numbered by its quota.

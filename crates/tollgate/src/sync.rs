@@ -20,20 +20,6 @@ pub(crate) use std::{
     },
 };
 
-/// `len` words of zero, or `None` if there is no memory for them.
-///
-/// The operating system hands out zeroed pages as they are first touched, so a large table costs
-/// nothing until it is used, and no call pays for all of it.
-#[cfg(not(loom))]
-pub(crate) fn zeroed_words(len: usize) -> Option<Box<[AtomicU64]>> {
-    bytemuck::allocation::try_zeroed_slice_box(len).ok()
-}
-
-#[cfg(loom)]
-pub(crate) fn zeroed_words(len: usize) -> Option<Box<[AtomicU64]>> {
-    Some((0..len).map(|_| AtomicU64::new(0)).collect())
-}
-
 /// Locks `mutex`. A panic elsewhere never leaves our states half written, so poison is ignored.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex

@@ -33,12 +33,13 @@ pub(crate) struct SystemClock {
     epoch: u64,
     /// Nanoseconds per count as the calibration had it, in units of 2^-32.
     nominal: u64,
-    /// The line by which counts are read. Guarded by `sequence`, which is odd while it changes.
-    sequence: AtomicU64,
+    /// The line by which counts are read: nanoseconds since the epoch at a count, and nanoseconds
+    /// per count in units of 2^-32.
     count: AtomicU64,
     nanos: AtomicU64,
     rate: AtomicU64,
-    /// The count at which the line is due to be checked.
+    /// The count at which the line is due to be checked; zero while it is changed. Never the same
+    /// twice, so that it also tells one line from another.
     due: AtomicU64,
 }
 
@@ -58,55 +59,71 @@ impl SystemClock {
         let nominal = counter.delta_as_nanos(0, 1 << FRACTION_BITS).max(1);
         let (anchor, count) = (Instant::now(), counter.raw());
         let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        // Half of what a timestamp can say, so that no later addition overflows.
+        let epoch = as_nanos(epoch.unwrap_or(Duration::ZERO)).min(u64::MAX / 2);
         Self {
             counter,
             anchor,
-            epoch: as_nanos(epoch.unwrap_or(Duration::ZERO)),
+            epoch,
             nominal,
-            sequence: AtomicU64::new(0),
             count: AtomicU64::new(count),
-            nanos: AtomicU64::new(0),
+            nanos: AtomicU64::new(epoch),
             rate: AtomicU64::new(nominal),
             due: AtomicU64::new(count.saturating_add(counts(INTERVAL, nominal))),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn now(&self) -> Timestamp {
+        let due = self.due.load(Ordering::Acquire);
+        let count = self.count.load(Ordering::Acquire);
+        let nanos = self.nanos.load(Ordering::Acquire);
+        let rate = self.rate.load(Ordering::Acquire);
+        let read = self.counter.raw();
+        if read >= due || self.due.load(Ordering::Relaxed) != due {
+            return self.now_slowly();
+        }
+        // Before `due`, some 2^31 counts after `count`, the product stays within 64 bits.
+        let elapsed = read.saturating_sub(count).wrapping_mul(rate) >> FRACTION_BITS;
+        Timestamp::from_nanos(nanos.wrapping_add(elapsed))
+    }
+
+    /// The time when the line is due to be checked, or is being changed.
+    #[cold]
+    #[inline(never)]
+    fn now_slowly(&self) -> Timestamp {
         loop {
-            let sequence = self.sequence.load(Ordering::Acquire);
+            let due = self.due.load(Ordering::Acquire);
             let count = self.count.load(Ordering::Acquire);
             let nanos = self.nanos.load(Ordering::Acquire);
             let rate = self.rate.load(Ordering::Acquire);
-            let due = self.due.load(Ordering::Acquire);
             let read = self.counter.raw();
-            if sequence.is_multiple_of(2) && self.sequence.load(Ordering::Relaxed) == sequence {
+            if due != 0 && self.due.load(Ordering::Relaxed) == due {
                 if read >= due {
-                    self.adjust(sequence);
+                    self.adjust(due);
                 }
-                let nanos = nanos.saturating_add(elapsed(read.saturating_sub(count), rate));
-                return Timestamp::from_nanos(self.epoch.saturating_add(nanos));
+                let elapsed = elapsed(read.saturating_sub(count), rate);
+                return Timestamp::from_nanos(nanos.saturating_add(elapsed));
             }
             spin_loop();
         }
     }
 
     /// Draws a new line from where the old one is now to where the operating system's clock will be
-    /// one interval later. Done by one caller; others go on reading the old line or wait a moment.
-    #[cold]
-    fn adjust(&self, sequence: u64) {
-        let claimed = self.sequence.compare_exchange(
-            sequence,
-            sequence.wrapping_add(1),
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
+    /// one interval later. Done by one caller; others wait a moment.
+    fn adjust(&self, due: u64) {
+        let claimed = self
+            .due
+            .compare_exchange(due, 0, Ordering::AcqRel, Ordering::Relaxed);
         if claimed.is_err() {
             return;
         }
         let count = self.count.load(Ordering::Relaxed);
         let rate = self.rate.load(Ordering::Relaxed);
-        let (read, truth) = (self.counter.raw(), as_nanos(self.anchor.elapsed()));
+        let (read, truth) = (
+            self.counter.raw(),
+            self.epoch + as_nanos(self.anchor.elapsed()),
+        );
         let told = self
             .nanos
             .load(Ordering::Relaxed)
@@ -115,12 +132,10 @@ impl SystemClock {
         self.count.store(read, Ordering::Release);
         self.nanos.store(line.nanos, Ordering::Release);
         self.rate.store(line.rate, Ordering::Release);
-        self.due.store(
-            read.saturating_add(counts(INTERVAL, self.nominal)),
-            Ordering::Release,
-        );
-        self.sequence
-            .store(sequence.wrapping_add(2), Ordering::Release);
+        // A counter that stood still or went back must not repeat a line's name.
+        let next = read.saturating_add(counts(INTERVAL, self.nominal));
+        self.due
+            .store(next.max(due.saturating_add(1)), Ordering::Release);
     }
 }
 

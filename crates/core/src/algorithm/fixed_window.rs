@@ -67,7 +67,7 @@ impl FixedWindow {
         };
         Step {
             decision: decision(&verdict, self.limit, reset),
-            next: (verdict.used != used).then_some(next),
+            next: verdict.changed.then_some(next),
         }
     }
 

@@ -66,6 +66,8 @@ struct Verdict {
     outcome: Outcome,
     used: u64,
     wait: u64,
+    /// Whether that is something else than before.
+    changed: bool,
 }
 
 #[inline(always)]
@@ -76,23 +78,30 @@ fn apply(ask: Ask, limit: u64, debt: u64, now: &Use) -> Verdict {
             let after = now.from.saturating_add(cost);
             let outcome = if cost > limit {
                 Outcome::Never
-            } else if now.wait <= ask.patience && after <= now.ceiling {
+            } else if now.wait == 0 || (now.wait <= ask.patience && after <= now.ceiling) {
                 Outcome::Allow
             } else {
                 Outcome::Deny
             };
-            let charged = matches!((ask.verb, outcome), (Verb::Check, Outcome::Allow));
+            // A cost is never zero, so what is charged is a change.
+            let changed = matches!((ask.verb, outcome), (Verb::Check, Outcome::Allow));
+            let used = if changed { after } else { now.used };
             Verdict {
                 outcome,
-                used: if charged { after } else { now.used },
+                used,
                 wait: now.wait,
+                changed,
             }
         }
-        Verb::Refund => Verdict {
-            outcome: Outcome::Allow,
-            used: now.used.saturating_sub(cost),
-            wait: 0,
-        },
+        Verb::Refund => {
+            let used = now.used.saturating_sub(cost);
+            Verdict {
+                outcome: Outcome::Allow,
+                used,
+                wait: 0,
+                changed: used != now.used,
+            }
+        }
         Verb::Charge => {
             let most = limit.saturating_add(debt).min(now.ceiling).max(now.used);
             let after = now.used.saturating_add(cost);
@@ -101,6 +110,7 @@ fn apply(ask: Ask, limit: u64, debt: u64, now: &Use) -> Verdict {
                     outcome: Outcome::Allow,
                     used: after,
                     wait: 0,
+                    changed: true,
                 }
             } else {
                 let outcome = if cost > limit {
@@ -112,6 +122,7 @@ fn apply(ask: Ask, limit: u64, debt: u64, now: &Use) -> Verdict {
                     outcome,
                     used: most,
                     wait: now.wait,
+                    changed: most != now.used,
                 }
             }
         }
@@ -137,6 +148,7 @@ fn decision(verdict: &Verdict, limit: u64, reset: u64) -> Decision {
         outcome,
         used,
         wait,
+        ..
     } = *verdict;
     Decision {
         outcome,

@@ -9,15 +9,40 @@
 //! Every load of a word is an acquire and every store a release. A reader that sees any word of a
 //! writer therefore also sees the odd version before it, and starts again.
 
+use std::ops::Index;
+
 use tollgate_core::State;
 
 use crate::sync::{AtomicU64, Ordering, spin_loop};
 
-/// Words in a line; 64 bytes, what processors move at a time.
-pub(super) const WORDS: usize = 8;
+/// The words of one line: 64 bytes, what processors move at a time.
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+#[repr(C, align(64))]
+pub(super) struct Line([AtomicU64; 8]);
 
-/// The words of one line.
-pub(super) type Line = [AtomicU64; WORDS];
+impl Index<usize> for Line {
+    type Output = AtomicU64;
+
+    #[inline(always)]
+    fn index(&self, word: usize) -> &AtomicU64 {
+        &self.0[word]
+    }
+}
+
+/// `count` empty lines, or `None` if there is no memory for them.
+///
+/// The operating system hands out zeroed pages as they are first touched, so a large table costs
+/// nothing until it is used, and no call pays for all of it.
+#[cfg(not(loom))]
+pub(super) fn empty_lines(count: usize) -> Option<Box<[Line]>> {
+    bytemuck::allocation::try_zeroed_slice_box(count).ok()
+}
+
+#[cfg(loom)]
+pub(super) fn empty_lines(count: usize) -> Option<Box<[Line]>> {
+    let empty = || Line(std::array::from_fn(|_| AtomicU64::new(0)));
+    Some((0..count).map(|_| empty()).collect())
+}
 
 /// The largest number of lines that a key may live past its home, for [`Layout::set_reach`].
 pub(super) const MAX_REACH: usize = 255;
@@ -43,6 +68,17 @@ pub(super) trait Layout: Send + Sync + 'static {
     /// Writes a state whose numbers fit the layout.
     fn set_state(line: &Line, slot: usize, state: State);
 
+    /// Replaces the state of a slot, if the line is still as it was when `head` was read.
+    #[inline(always)]
+    fn replace(line: &Line, head: u64, slot: usize, state: State) -> bool {
+        let locked = try_lock(line, head);
+        if locked {
+            Self::set_state(line, slot, state);
+            unlock(line);
+        }
+        locked
+    }
+
     fn reach(line: &Line) -> usize;
     fn set_reach(line: &Line, reach: usize);
 }
@@ -58,15 +94,11 @@ pub(super) struct Wide;
 pub(super) const COMPACT_USED: u64 = (1 << 29) - 1;
 
 impl Compact {
-    /// The 32 bits beside a slot: 29 of what was used, and 3 of the reach of the line. Slot 0 has
-    /// the upper half of word 0, the others the halves of word 1.
+    /// The 32 bits beside a slot, 29 of what was used and 3 of the reach of the line, by word and
+    /// shift: those of slot 0 follow the version in word 0, and the others follow them.
     #[inline(always)]
-    fn place(slot: usize) -> (usize, u32) {
-        match slot {
-            0 => (0, 32),
-            1 => (1, 0),
-            _ => (1, 32),
-        }
+    const fn place(slot: usize) -> (usize, usize) {
+        (slot.div_ceil(2), (slot + 1) % 2 * 32)
     }
 
     #[inline(always)]
@@ -116,7 +148,37 @@ impl Layout for Compact {
         debug_assert!(state.used <= COMPACT_USED && state.before == 0, "{state:?}");
         line[5 + slot].store(state.at, Ordering::Release);
         let reach = Self::field(line, slot) & 7;
-        Self::set_field(line, slot, state.used.min(COMPACT_USED) << 3 | reach);
+        Self::set_field(line, slot, state.used << 3 | reach);
+    }
+
+    /// What is used of slot 0 lies beside the version, so that its states take a single exchange as
+    /// long as their time stays the same, and one store less otherwise.
+    #[inline(always)]
+    fn replace(line: &Line, head: u64, slot: usize, state: State) -> bool {
+        if slot != 0 {
+            let locked = try_lock(line, head);
+            if locked {
+                Self::set_state(line, slot, state);
+                unlock(line);
+            }
+            return locked;
+        }
+        debug_assert!(state.used <= COMPACT_USED && state.before == 0, "{state:?}");
+        let version = head.wrapping_add(2) & VERSION;
+        let reach = head & 7 << 32;
+        let next = state.used << 35 | reach | version;
+        let at = &line[5];
+        if at.load(Ordering::Acquire) == state.at {
+            return line[0]
+                .compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
+        }
+        let locked = try_lock(line, head);
+        if locked {
+            at.store(state.at, Ordering::Release);
+            line[0].store(next, Ordering::Release);
+        }
+        locked
     }
 
     #[inline(always)]
@@ -187,16 +249,22 @@ impl Layout for Wide {
     }
 }
 
+/// Word 0 of the line, unless somebody writes it just now.
+#[inline(always)]
+pub(super) fn glance(line: &Line) -> Option<u64> {
+    let head = line[0].load(Ordering::Acquire);
+    (head & LOCKED == 0).then_some(head)
+}
+
 /// Word 0 of a line that nobody writes. Spins while somebody does.
 #[inline(always)]
 pub(super) fn read(line: &Line) -> u64 {
     let mut spins = 0;
     loop {
-        let head = line[0].load(Ordering::Acquire);
-        if head & LOCKED == 0 {
-            return head;
+        match glance(line) {
+            Some(head) => return head,
+            None => pause(&mut spins),
         }
-        pause(&mut spins);
     }
 }
 
@@ -226,8 +294,7 @@ pub(super) fn lock(line: &Line) {
 pub(super) fn lock_soon(line: &Line) -> bool {
     // A holder writes a few words; a hundred tries outlast it unless its thread is not running.
     for _ in 0..100 {
-        let head = line[0].load(Ordering::Acquire);
-        if head & LOCKED == 0 && try_lock(line, head) {
+        if glance(line).is_some_and(|head| try_lock(line, head)) {
             return true;
         }
         spin_loop();
@@ -251,7 +318,7 @@ pub(super) fn unlock_unchanged(line: &Line) {
 
 /// Waits a little longer each time, so that whoever holds a contended line gets several turns
 /// while it is in its cache; then lets other threads run.
-#[inline]
+#[cold]
 pub(super) fn pause(spins: &mut u32) {
     for _ in 0..1_u32 << (*spins).min(6) {
         spin_loop();
@@ -277,7 +344,7 @@ mod tests {
     use super::*;
 
     fn line() -> Line {
-        std::array::from_fn(|_| AtomicU64::new(0))
+        bytemuck::Zeroable::zeroed()
     }
 
     /// Writes every slot and the reach in turn, and reads all of them back each time.

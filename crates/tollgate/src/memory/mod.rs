@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use tollgate_core::{Ask, Decision, Limit, Steady, Timestamp};
+use tollgate_core::{Ask, Cost, Decision, Limit, Steady, Timestamp};
 
 pub use self::full::{MemoryStats, OnFull};
 
@@ -208,7 +208,7 @@ impl LocalStore for MemoryStore {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn apply_one(&self, limit: &MemoryLimit, key: &Key<'_>, ask: Ask) -> Decision {
         limit.0.decide(key, ask)
     }
@@ -259,9 +259,37 @@ impl Shape {
 }
 
 impl Bound {
-    #[inline]
+    /// Inlined up to the hash, so that the kind of the key is known; the rest is one call.
+    #[inline(always)]
     fn decide(&self, key: &Key<'_>, ask: Ask) -> Decision {
         let hash = self.hash(key);
+        match &self.shape {
+            Shape::Compact(table) if ask.is_check_now() => self.check(table, hash, ask.cost()),
+            _ => self.ask(hash, ask),
+        }
+    }
+
+    /// The one question that is asked most, of the most usual limit.
+    #[inline(never)]
+    fn check(&self, table: &Table<Compact>, hash: u64, cost: Cost) -> Decision {
+        let slowly = || self.check_slowly(hash, cost);
+        match table.limit().as_quick_bucket() {
+            Some(bucket) => {
+                let now = self.now();
+                let decide = |state| bucket.decide_quickly(state, now, Ask::check(cost));
+                table.decide_at_home(hash, decide, slowly)
+            }
+            None => slowly(),
+        }
+    }
+
+    #[inline(never)]
+    fn check_slowly(&self, hash: u64, cost: Cost) -> Decision {
+        self.ask(hash, Ask::check(cost))
+    }
+
+    #[inline(never)]
+    fn ask(&self, hash: u64, ask: Ask) -> Decision {
         match &self.shape {
             Shape::Compact(table) => table.decide(hash, ask, || self.now()),
             Shape::Wide(table) => table.decide(hash, ask, || self.now()),
@@ -294,24 +322,22 @@ impl Bound {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn hash(&self, key: &Key<'_>) -> u64 {
         self.hasher.hash(key)
     }
 
     /// The time of this limit, which never goes back.
-    #[inline]
+    #[inline(always)]
     fn now(&self) -> Timestamp {
-        let now = self.clock.now();
-        if self.clock.is_steady() {
-            now
-        } else {
-            self.steady_now(now)
+        match self.clock.steady_now() {
+            Some(now) => now,
+            None => self.made_steady(self.clock.now()),
         }
     }
 
     #[cold]
-    fn steady_now(&self, now: Timestamp) -> Timestamp {
+    fn made_steady(&self, now: Timestamp) -> Timestamp {
         lock(&self.steady).advance(now, self.limit().span())
     }
 

@@ -3,12 +3,12 @@
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
-use tollgate_core::{Ask, Decision, Limit, State, Timestamp, Verb};
+use tollgate_core::{Ask, Decision, Limit, State, Step, Timestamp, Verb};
 
 use super::full::{Full, OnFull, Room};
-use super::line::{self, Layout, Line, MAX_REACH, WORDS};
+use super::line::{self, Layout, Line, MAX_REACH, empty_lines};
 use super::soonest::Soonest;
-use crate::sync::{AtomicU64, Ordering, zeroed_words};
+use crate::sync::Ordering;
 
 /// Lines in a block, the unit in which a full table is searched for room.
 const BLOCK: usize = 16;
@@ -24,9 +24,7 @@ const BLOCK: usize = 16;
 pub(super) struct Table<L> {
     limit: Limit,
     full: Full,
-    words: Box<[AtomicU64]>,
-    /// Where in `words` the first line starts, so that lines do not straddle cache lines.
-    start: usize,
+    lines: Box<[Line]>,
     /// Lines that are a home. Behind them lie [`MAX_REACH`] more, so that no probe wraps around.
     homes: usize,
     soonest: Soonest,
@@ -45,15 +43,10 @@ impl<L: Layout> Table<L> {
     pub(super) fn new(limit: Limit, max_keys: usize, on_full: OnFull) -> Option<Self> {
         let homes = L::lines(max_keys).max(1);
         let lines = homes.checked_add(MAX_REACH)?;
-        let words = zeroed_words(lines.checked_add(1)?.checked_mul(WORDS)?)?;
-        // An allocation is aligned to words at least; skip to where a line may start.
-        let address = words.as_ptr().addr();
-        let start = address.next_multiple_of(size_of::<Line>()) - address;
         Some(Self {
             limit,
             full: Full::new(max_keys, on_full),
-            start: start / size_of::<AtomicU64>(),
-            words,
+            lines: empty_lines(lines)?,
             homes,
             soonest: Soonest::new(lines.div_ceil(BLOCK)),
             layout: PhantomData,
@@ -72,12 +65,49 @@ impl<L: Layout> Table<L> {
     ///
     /// Touches one cache line, unless the key is displaced or new. A denial and a peek write
     /// nothing.
-    #[inline]
     pub(super) fn decide(&self, hash: u64, ask: Ask, clock: impl Fn() -> Timestamp) -> Decision {
+        if ask.verb() == Verb::Refund {
+            return self.decide_anywhere(hash, ask, &clock);
+        }
+        let now = clock();
+        let decide = |state| self.limit.decide(state, now, ask);
+        self.decide_at_home(hash, decide, || self.decide_anywhere(hash, ask, &clock))
+    }
+
+    /// As [`Table::decide`], if the key is in its home and nobody is in the way, as is usual; and
+    /// `otherwise` if not.
+    ///
+    /// The clock is read before the line, so that the two overlap. Another thread may charge the
+    /// key in between with a later reading; the algorithms allow for that.
+    #[inline(always)]
+    pub(super) fn decide_at_home(
+        &self,
+        hash: u64,
+        decide: impl FnOnce(State) -> Step,
+        otherwise: impl FnOnce() -> Decision,
+    ) -> Decision {
+        let home = self.home(hash);
+        let line = self.line(home);
+        if let Some(head) = line::glance(line)
+            && let Some(slot) = slot_of::<L>(line, hash)
+        {
+            let Step { decision, next } = decide(L::state(line, slot));
+            let done = match next {
+                Some(next) => L::replace(line, head, slot, next),
+                None => line::unchanged(line, head),
+            };
+            if done {
+                return decision;
+            }
+        }
+        otherwise()
+    }
+
+    /// As [`Table::decide`], wherever the key is, and however long that takes.
+    #[inline(never)]
+    fn decide_anywhere(&self, hash: u64, ask: Ask, clock: &impl Fn() -> Timestamp) -> Decision {
         let mut spins = 0;
         loop {
-            // Read before the line, so that the two overlap. Another thread may charge the key in
-            // between with a later reading; the algorithms allow for that.
             let now = clock();
             let Some((place, head)) = self.find(hash) else {
                 let step = self.limit.decide(State::FRESH, now, ask);
@@ -89,18 +119,18 @@ impl<L: Layout> Table<L> {
             };
             let line = self.line(place.line);
             let step = self.limit.decide(L::state(line, place.slot), now, ask);
-            match step.next {
-                None if line::unchanged(line, head) => return step.decision,
-                Some(next) if line::try_lock(line, head) => {
-                    L::set_state(line, place.slot, next);
-                    line::unlock(line);
-                    if ask.verb() == Verb::Refund {
-                        self.note(place.line, next);
-                    }
-                    return step.decision;
+            let done = match step.next {
+                Some(next) => L::replace(line, head, place.slot, next),
+                None => line::unchanged(line, head),
+            };
+            if done {
+                // A charge only puts off when the key is fresh again; a refund brings it forward.
+                if let Some(next) = step.next.filter(|_| ask.verb() == Verb::Refund) {
+                    self.note(place.line, next);
                 }
-                _ => line::pause(&mut spins),
+                return step.decision;
             }
+            line::pause(&mut spins);
         }
     }
 
@@ -418,7 +448,7 @@ impl<L: Layout> Table<L> {
 
     #[inline(always)]
     fn line(&self, index: usize) -> &Line {
-        &self.words[self.start..].as_chunks().0[index]
+        &self.lines[index]
     }
 }
 
