@@ -4,7 +4,12 @@
 //! what counts is the ratio of the medians. Every contender reads its own real clock and limits
 //! 20-byte string keys by a token bucket. An argument selects workloads by their name.
 
-#![allow(missing_docs, clippy::print_stdout, clippy::disallowed_methods)]
+#![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::ptr_arg
+)]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -298,7 +298,7 @@ impl KeyHasher {
     }
 
     /// A hasher that hashes alike in every run, for tests and models.
-    #[cfg(any(test, loom))]
+    #[cfg(any(test, tollgate_loom))]
     pub(crate) fn fixed() -> Self {
         let mut seed = 0;
         Self::with(|| {

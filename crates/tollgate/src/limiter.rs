@@ -239,9 +239,9 @@ impl<S: LocalStore> Limiter<S> {
             [limit] => self.inner.store.apply_one(limit, &key, ask),
             [] => Decision::disabled(),
             _ => {
-                // Moved, so that the key of a single quota never has to be put into memory.
-                let key = key;
-                self.ask_all(&key, ask, &mut PerQuota::new())
+                // A copy, so that the key of a single quota never has to be put into memory.
+                let copy = key;
+                self.ask_all(&copy, ask, &mut PerQuota::new())
             }
         };
         self.observe(ask.verb(), Ok(decision), start);

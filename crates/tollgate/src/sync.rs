@@ -2,7 +2,7 @@
 
 use std::sync::TryLockError;
 
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 pub(crate) use loom::{
     hint::spin_loop,
     sync::{
@@ -11,7 +11,7 @@ pub(crate) use loom::{
     },
 };
 
-#[cfg(not(loom))]
+#[cfg(not(tollgate_loom))]
 pub(crate) use std::{
     hint::spin_loop,
     sync::{

@@ -9,12 +9,12 @@
 //!
 //! Where the processor has no such counter, the readings come from the operating system itself.
 
+use std::hint::spin_loop;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use tollgate_core::Timestamp;
-
-use crate::sync::{AtomicU64, Ordering, spin_loop};
 
 /// Readings are compared with the operating system's clock this often, in nanoseconds.
 const INTERVAL: u64 = 500_000_000;
@@ -181,7 +181,7 @@ fn as_nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(tollgate_loom)))]
 mod tests {
     use super::*;
 

@@ -16,7 +16,7 @@ use tollgate_core::State;
 use crate::sync::{AtomicU64, Ordering, spin_loop};
 
 /// The words of one line: 64 bytes, what processors move at a time.
-#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+#[cfg_attr(not(tollgate_loom), derive(bytemuck::Zeroable))]
 #[repr(C, align(64))]
 pub(super) struct Line([AtomicU64; 8]);
 
@@ -33,19 +33,22 @@ impl Index<usize> for Line {
 ///
 /// The operating system hands out zeroed pages as they are first touched, so a large table costs
 /// nothing until it is used, and no call pays for all of it.
-#[cfg(not(loom))]
+#[cfg(not(tollgate_loom))]
 pub(super) fn empty_lines(count: usize) -> Option<Box<[Line]>> {
     bytemuck::allocation::try_zeroed_slice_box(count).ok()
 }
 
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 pub(super) fn empty_lines(count: usize) -> Option<Box<[Line]>> {
     let empty = || Line(std::array::from_fn(|_| AtomicU64::new(0)));
     Some((0..count).map(|_| empty()).collect())
 }
 
 /// The largest number of lines that a key may live past its home, for [`Layout::set_reach`].
-pub(super) const MAX_REACH: usize = 255;
+///
+/// A table that holds its keys with room to spare needs a few tens at the most. A model of a table
+/// has to be small.
+pub(super) const MAX_REACH: usize = if cfg!(tollgate_loom) { 1 } else { 255 };
 
 const VERSION: u64 = 0xFFFF_FFFF;
 const LOCKED: u64 = 1;
@@ -329,17 +332,17 @@ pub(super) fn pause(spins: &mut u32) {
     }
 }
 
-#[cfg(not(loom))]
+#[cfg(not(tollgate_loom))]
 fn yield_now() {
     std::thread::yield_now();
 }
 
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 fn yield_now() {
     loom::thread::yield_now();
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(tollgate_loom)))]
 mod tests {
     use super::*;
 

@@ -16,6 +16,8 @@ mod batch;
 mod full;
 mod line;
 mod logs;
+#[cfg(all(test, tollgate_loom))]
+mod model;
 mod soonest;
 mod table;
 
