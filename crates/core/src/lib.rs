@@ -50,7 +50,7 @@ mod time;
 mod window;
 
 pub use crate::algorithm::{
-    FixedWindow, Log, RollingWindow, SlidingWindow, State, Step, TokenBucket,
+    Debt, FixedWindow, Log, RollingWindow, SlidingWindow, State, Step, TokenBucket,
 };
 pub use crate::ask::{Ask, Verb};
 pub use crate::cost::{Cost, CostError};

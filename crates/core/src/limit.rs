@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use crate::algorithm::{FixedWindow, Log, RollingWindow, SlidingWindow, State, Step, TokenBucket};
+use crate::algorithm::{
+    Debt, FixedWindow, Log, RollingWindow, SlidingWindow, State, Step, TokenBucket,
+};
 use crate::ask::Ask;
 use crate::cost::Cost;
 use crate::decision::Decision;
@@ -138,6 +140,30 @@ impl Limit {
             Compiled::FixedWindow(window) => window.fresh_at(state),
             Compiled::SlidingWindow(window) => window.fresh_at(state),
             Compiled::RollingWindow(_) => Timestamp::EPOCH,
+        }
+    }
+
+    /// How much forgetting a key in `state` would forgive it.
+    #[must_use]
+    pub fn debt(&self, state: State) -> Debt {
+        let until = self.fresh_at(state).as_nanos();
+        match &self.kind {
+            // A bucket pays its debt at one rate, so the one that is full last owes the most.
+            Compiled::TokenBucket(_) => Debt { used: 0, until },
+            // A window ends for all keys at once.
+            _ => Debt {
+                used: state.used.saturating_add(state.before),
+                until,
+            },
+        }
+    }
+
+    /// How much forgetting a key with `log` would forgive it.
+    #[must_use]
+    pub fn log_debt(&self, log: &Log) -> Debt {
+        Debt {
+            used: log.total(),
+            until: self.log_fresh_at(log).as_nanos(),
         }
     }
 

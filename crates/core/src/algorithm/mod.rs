@@ -39,6 +39,17 @@ impl State {
     };
 }
 
+/// How much forgetting a key would forgive it: the larger, the more.
+///
+/// Comparable between the keys of one limit, at one instant, that are not fresh again.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Debt {
+    /// What counts against it, in thousandths; the same for all keys where time says it better.
+    pub(crate) used: u64,
+    /// Until when.
+    pub(crate) until: u64,
+}
+
 /// What a limit answers, and what the store keeps from then on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]

@@ -38,6 +38,11 @@ impl Log {
         self.entries.is_empty()
     }
 
+    /// The sum of what is logged, in thousandths; with what has faded since the last decision.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
     fn last(&self) -> u64 {
         self.entries.back().map_or(0, |entry| entry.at)
     }

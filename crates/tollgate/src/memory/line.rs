@@ -53,6 +53,9 @@ pub(super) const MAX_REACH: usize = if cfg!(tollgate_loom) { 1 } else { 255 };
 const VERSION: u64 = 0xFFFF_FFFF;
 const LOCKED: u64 = 1;
 
+/// The most slots that a line of any layout has.
+pub(super) const MAX_SLOTS: usize = 3;
+
 /// How the slots lie in a line.
 ///
 /// A slot is a tag (64 bits that stand for the key; zero when the slot is empty) and a state. Each

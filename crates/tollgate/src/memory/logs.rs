@@ -4,13 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use tollgate_core::{Ask, Decision, Limit, Log, Timestamp, Verb};
+use tollgate_core::{Ask, Debt, Decision, Limit, Log, Timestamp, Verb};
 
 use super::full::{Full, OnFull, Room};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, lock, try_lock};
 
 /// Maps among which keys are divided, so that callers rarely wait for each other.
 const SHARDS: usize = 64;
+
+/// Keys of which the least in debt is evicted; see the table.
+const ENOUGH_TO_CHOOSE_FROM: usize = 16;
 
 /// The logs of one rolling window, by the hash of their key.
 pub(super) struct Logs {
@@ -157,8 +160,7 @@ impl Logs {
         }
         match self.full.on_full() {
             OnFull::Evict => {
-                // If every shard is empty others have just left, and there is room.
-                let _ = order().any(|shard| self.evict(shard));
+                self.evict(hash);
                 Room::Made
             }
             OnFull::Allow => Room::Allow,
@@ -198,18 +200,47 @@ impl Logs {
         freed
     }
 
-    /// Forgets the key of a shard that is the least in debt; false if there is none.
-    fn evict(&self, shard: &Shard) -> bool {
-        let keys = &mut lock(&shard.keys);
-        let first = self.first(keys);
-        if let Some((_, hash)) = first {
-            keys.logs.remove(&hash);
-            keys.due.pop();
-            self.full.release(1);
-            self.full.count_evicted();
+    /// Forgets the key that is the least in debt, of a few near `hash`.
+    fn evict(&self, hash: u64) {
+        let near = index(hash);
+        let mut seen = 0;
+        let mut least: Option<(Debt, u64)> = None;
+        for index in (near..SHARDS).chain(0..near) {
+            let keys = lock(&self.shards[index].keys);
+            // Any run of the keys will do; where it starts is as random as the hash.
+            let due = keys.due.as_slice();
+            let start = usize::try_from(hash)
+                .unwrap_or(0)
+                .checked_rem(due.len())
+                .unwrap_or(0);
+            let run = due[start..]
+                .iter()
+                .chain(&due[..start])
+                .take(2 * ENOUGH_TO_CHOOSE_FROM);
+            for Reverse((_, hash)) in run {
+                if let Some(log) = keys.logs.get(hash) {
+                    seen += 1;
+                    let debtor = (self.limit.log_debt(log), *hash);
+                    least = Some(least.map_or(debtor, |least| least.min(debtor)));
+                }
+            }
+            if seen >= ENOUGH_TO_CHOOSE_FROM {
+                break;
+            }
         }
-        self.settle(shard, keys);
-        first.is_some()
+        // If there is none, or another thread was quicker, there is room or the caller comes again.
+        if let Some((debt, hash)) = least {
+            let keys = &mut *self.hold(hash);
+            if keys
+                .logs
+                .get(&hash)
+                .is_some_and(|log| self.limit.log_debt(log) == debt)
+            {
+                keys.logs.remove(&hash);
+                self.full.release(1);
+                self.full.count_evicted();
+            }
+        }
     }
 
     /// The key that is fresh again first, and when; it is at the front of `due` then.

@@ -3,15 +3,19 @@
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
-use tollgate_core::{Ask, Decision, Limit, State, Step, Timestamp, Verb};
+use tollgate_core::{Ask, Debt, Decision, Limit, State, Step, Timestamp, Verb};
 
 use super::full::{Full, OnFull, Room};
-use super::line::{self, Layout, Line, MAX_REACH, empty_lines};
+use super::line::{self, Layout, Line, MAX_REACH, MAX_SLOTS, empty_lines};
 use super::soonest::Soonest;
 use crate::sync::Ordering;
 
 /// Lines in a block, the unit in which a full table is searched for room.
 const BLOCK: usize = if cfg!(tollgate_loom) { 2 } else { 16 };
+
+/// Keys of which the least in debt is evicted. Where nearly all are new, one of them is always among
+/// so many.
+const ENOUGH_TO_CHOOSE_FROM: usize = 16;
 
 /// The states of one limit, by the hash of their key.
 ///
@@ -357,8 +361,8 @@ impl<L: Layout> Table<L> {
         let (mut freed, mut soonest) = (0, u64::MAX);
         for index in self.block(block) {
             let line = self.line(index);
-            let mut first = self.least_in_debt(line);
-            if first.is_some_and(|first| first.fresh_at <= now) {
+            let mut first = self.first_fresh(line);
+            if first.is_some_and(|first| first <= now) {
                 line::lock(line);
                 for slot in 0..L::SLOTS {
                     if self.is_fresh(line, slot, now) {
@@ -367,9 +371,9 @@ impl<L: Layout> Table<L> {
                     }
                 }
                 line::unlock(line);
-                first = self.least_in_debt(line);
+                first = self.first_fresh(line);
             }
-            soonest = soonest.min(first.map_or(u64::MAX, |first| first.fresh_at.as_nanos()));
+            soonest = soonest.min(first.map_or(u64::MAX, Timestamp::as_nanos));
         }
         self.soonest.note(block, soonest);
         self.soonest.looked(block);
@@ -378,50 +382,79 @@ impl<L: Layout> Table<L> {
         freed
     }
 
-    /// Forgets the key that is the least in debt, of those near `home`.
+    /// Forgets the key that is the least in debt, of a few dozen near `home`.
     fn evict(&self, home: usize) -> Room {
         let blocks = (self.homes + MAX_REACH).div_ceil(BLOCK);
         let near = home / BLOCK;
+        let mut seen = 0;
+        let mut least: Option<(usize, Debtor)> = None;
         for block in (near..blocks).chain(0..near) {
-            let lines = self.block(block).map(|index| self.line(index));
-            let firsts = lines.filter_map(|line| Some((line, self.least_in_debt(line)?)));
-            let Some((line, first)) = firsts.min_by_key(|(_, first)| first.fresh_at) else {
-                continue;
-            };
-            line::lock(line);
-            let evicted = L::tag(line, first.slot) == first.tag
-                && self.limit.fresh_at(L::state(line, first.slot)) == first.fresh_at;
-            if evicted {
-                L::set_tag(line, first.slot, 0);
+            for index in self.block(block) {
+                for debtor in self.debtors(self.line(index)).into_iter().flatten() {
+                    seen += 1;
+                    if least.is_none_or(|(_, least)| debtor.debt < least.debt) {
+                        least = Some((index, debtor));
+                    }
+                }
             }
-            line::unlock(line);
-            if evicted {
-                self.full.release(1);
-                self.full.count_evicted();
+            if seen >= ENOUGH_TO_CHOOSE_FROM {
+                break;
             }
-            // If another thread was quicker there is room too, or the caller comes again.
-            return Room::Made;
         }
         // Not one key in the whole table: then others have just left, and there is room.
+        let Some((index, debtor)) = least else {
+            return Room::Made;
+        };
+        let line = self.line(index);
+        line::lock(line);
+        let evicted = L::tag(line, debtor.slot) == debtor.tag
+            && self.limit.debt(L::state(line, debtor.slot)) == debtor.debt;
+        if evicted {
+            L::set_tag(line, debtor.slot, 0);
+        }
+        line::unlock(line);
+        if evicted {
+            self.full.release(1);
+            self.full.count_evicted();
+        }
+        // If another thread was quicker there is room too, or the caller comes again.
         Room::Made
     }
 
-    /// The key of a line that is fresh again first, read in one piece.
-    fn least_in_debt(&self, line: &Line) -> Option<Debtor> {
+    /// The keys of a line, read in one piece.
+    fn debtors(&self, line: &Line) -> [Option<Debtor>; MAX_SLOTS] {
         loop {
             let head = line::read(line);
-            let debtors = (0..L::SLOTS).map(|slot| Debtor {
-                tag: L::tag(line, slot),
-                slot,
-                fresh_at: self.limit.fresh_at(L::state(line, slot)),
+            let debtors = std::array::from_fn(|slot| {
+                let tag = if slot < L::SLOTS {
+                    L::tag(line, slot)
+                } else {
+                    0
+                };
+                (tag != 0).then(|| {
+                    let state = L::state(line, slot);
+                    let fresh_at = self.limit.fresh_at(state);
+                    Debtor {
+                        tag,
+                        slot,
+                        fresh_at,
+                        debt: self.limit.debt(state),
+                    }
+                })
             });
-            let first = debtors
-                .filter(|key| key.tag != 0)
-                .min_by_key(|key| key.fresh_at);
             if line::unchanged(line, head) {
-                return first;
+                return debtors;
             }
         }
+    }
+
+    /// When the first key of a line is fresh again.
+    fn first_fresh(&self, line: &Line) -> Option<Timestamp> {
+        self.debtors(line)
+            .into_iter()
+            .flatten()
+            .map(|debtor| debtor.fresh_at)
+            .min()
     }
 
     /// Whether the slot holds a key that can no longer be told from one that was never seen.
@@ -523,11 +556,13 @@ impl Drop for Locks<'_> {
     }
 }
 
+/// A key that may be forgotten.
 #[derive(Clone, Copy, Debug)]
 struct Debtor {
     tag: u64,
     slot: usize,
     fresh_at: Timestamp,
+    debt: Debt,
 }
 
 #[inline(always)]
