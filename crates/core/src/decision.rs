@@ -82,7 +82,8 @@ impl Decision {
         self.remaining
     }
 
-    /// The least time after which the same request passes if nothing else happens.
+    /// The least time after which the same cost passes a check if nothing else happens, without
+    /// booking ahead; for a charge that fell short, after what it took.
     ///
     /// `None` when it was allowed, and when it can never pass. At most 584 years.
     #[must_use]

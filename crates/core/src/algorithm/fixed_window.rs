@@ -42,20 +42,25 @@ impl FixedWindow {
             self.roll(state, now)
         };
         // How many windows on the cost fits: over by at most one limit, usually.
-        let over = used
-            .saturating_add(ask.cost.as_thousandths())
-            .saturating_sub(self.limit);
-        let windows = self.windows(over);
-        let wait = self.start(ends, windows).saturating_sub(now);
-        let from = used.max(windows.saturating_mul(self.limit));
-        let wait = if windows == 0 { 0 } else { wait };
+        let windows_until_room = |used: u64| {
+            let cost = ask.cost.as_thousandths();
+            self.windows(used.saturating_add(cost).saturating_sub(self.limit))
+        };
+        let wait = |windows: u64| match windows {
+            0 => 0,
+            _ => self.start(ends, windows).saturating_sub(now),
+        };
+        let windows = windows_until_room(used);
         let in_use = Use {
             used,
-            wait,
-            from,
+            wait: wait(windows),
+            from: used.max(windows.saturating_mul(self.limit)),
             ceiling: self.ceiling,
         };
-        let verdict = apply(ask, self.limit, self.debt, &in_use);
+        let mut verdict = apply(ask, self.limit, self.debt, &in_use);
+        if verdict.fell_short() {
+            verdict.wait = wait(windows_until_room(verdict.used));
+        }
         let reset = match verdict.used {
             0 => 0,
             used => self.start(ends, self.windows(used)).saturating_sub(now),

@@ -81,6 +81,15 @@ struct Verdict {
     changed: bool,
 }
 
+impl Verdict {
+    /// Whether this is a charge that took what was there, and that was not enough: what was taken
+    /// prolongs the wait.
+    #[inline(always)]
+    const fn fell_short(&self) -> bool {
+        self.changed && matches!(self.outcome, Outcome::Deny)
+    }
+}
+
 #[inline(always)]
 fn apply(ask: Ask, limit: u64, debt: u64, now: &Use) -> Verdict {
     let cost = ask.cost.as_thousandths();

@@ -126,14 +126,7 @@ impl RollingWindow {
             log.forget_until(start);
         }
         let cost = ask.cost.as_thousandths();
-        let missing = log.total.saturating_add(cost).saturating_sub(self.limit);
-        let slot = if missing == 0 {
-            log.last().max(now)
-        } else {
-            log.instant_of(missing)
-                .saturating_add(self.length)
-                .max(log.last())
-        };
+        let slot = self.slot(log, now, cost);
         // A slot booked ahead leaves nothing for a caller that asks for now.
         let booked = log.last() > now;
         let used = if booked {
@@ -147,7 +140,7 @@ impl RollingWindow {
             from: log.total,
             ceiling: u64::MAX,
         };
-        let verdict = apply(ask, self.limit, self.debt, &in_use);
+        let mut verdict = apply(ask, self.limit, self.debt, &in_use);
         match ask.verb {
             Verb::Check if verdict.outcome == Outcome::Allow => log.push(slot, cost),
             Verb::Check | Verb::Peek => {}
@@ -159,13 +152,27 @@ impl RollingWindow {
                 }
             }
         }
-        let used = if log.last() > now {
+        verdict.used = if log.last() > now {
             log.total.max(self.limit)
         } else {
             log.total
         };
+        if verdict.fell_short() {
+            verdict.wait = self.slot(log, now, cost).saturating_sub(now);
+        }
         let reset = self.fresh_at(log).as_nanos().saturating_sub(now);
-        decision(&super::Verdict { used, ..verdict }, self.limit, reset)
+        decision(&verdict, self.limit, reset)
+    }
+
+    /// The first instant at which `cost` fits, behind everything that is in the log.
+    fn slot(&self, log: &Log, now: u64, cost: u64) -> u64 {
+        let missing = log.total.saturating_add(cost).saturating_sub(self.limit);
+        let fits = if missing == 0 {
+            now
+        } else {
+            log.instant_of(missing).saturating_add(self.length)
+        };
+        fits.max(log.last())
     }
 
     /// When the last entry leaves the trailing window.

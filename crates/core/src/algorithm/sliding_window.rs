@@ -44,7 +44,8 @@ impl SlidingWindow {
         let left = ends.saturating_sub(now.as_nanos()).min(self.length);
         let weighted = self.share(before, left);
         let used = current.saturating_add(weighted);
-        let wait = self.wait(current, before, left, used, ask.cost.as_thousandths());
+        let cost = ask.cost.as_thousandths();
+        let wait = self.wait(current, before, left, used, cost);
         let ask = Ask {
             patience: ask.patience.min(left.saturating_sub(1)),
             ..ask
@@ -55,9 +56,8 @@ impl SlidingWindow {
             from: used,
             ceiling: LARGE,
         };
-        let verdict = apply(ask, self.limit, self.debt, &in_use);
+        let mut verdict = apply(ask, self.limit, self.debt, &in_use);
         let next = if ask.verb == Verb::Refund {
-            let cost = ask.cost.as_thousandths();
             let rest = cost.saturating_sub(current);
             State {
                 at: ends,
@@ -71,10 +71,10 @@ impl SlidingWindow {
                 before,
             }
         };
-        let verdict = super::Verdict {
-            used: next.used.saturating_add(self.share(next.before, left)),
-            ..verdict
-        };
+        verdict.used = next.used.saturating_add(self.share(next.before, left));
+        if verdict.fell_short() {
+            verdict.wait = self.wait(next.used, before, left, verdict.used, cost);
+        }
         let reset = match (next.used, next.before) {
             (0, 0) => 0,
             (0, _) => left,

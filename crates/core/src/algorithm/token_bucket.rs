@@ -132,7 +132,7 @@ impl TokenBucket {
             self.time_of::<QUICK>(missing).saturating_sub(elapsed)
         };
         let ceiling = self.ceiling.saturating_sub(refilled);
-        let verdict = apply(
+        let mut verdict = apply(
             ask,
             self.burst,
             self.debt,
@@ -148,6 +148,10 @@ impl TokenBucket {
         } else {
             verdict.used.saturating_add(refilled)
         };
+        if verdict.fell_short() {
+            let missing = after.saturating_add(cost).saturating_sub(self.burst);
+            verdict.wait = self.time_of::<QUICK>(missing).saturating_sub(elapsed);
+        }
         let reset = self.time_of::<QUICK>(after).saturating_sub(elapsed);
         let next = State {
             at,

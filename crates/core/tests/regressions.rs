@@ -1,0 +1,50 @@
+//! What once went wrong.
+
+use core::time::Duration;
+
+use tollgate_core::{Algorithm, Ask, Cost, Limit, Log, Outcome, Quota, State, Timestamp};
+
+const START: Timestamp = Timestamp::from_secs(1_750_000_000);
+
+fn tokens(count: u64) -> Cost {
+    Cost::new(count).unwrap()
+}
+
+/// Symptom: a charge of 5 on a bucket that held 3 said "retry after 2 s", as if it had not just
+/// taken the 3.
+#[test]
+fn a_charge_that_falls_short_counts_what_it_took_in_the_wait() {
+    let charge = Ask::charge(tokens(5));
+    for (algorithm, text, wait) in [
+        (
+            Algorithm::TokenBucket,
+            "1/s burst 10",
+            Duration::from_secs(5),
+        ),
+        (Algorithm::FixedWindow, "10/10s", Duration::from_secs(10)),
+        // Ten are used in this window, of which half count once half of the next one has passed.
+        (Algorithm::SlidingWindow, "10/10s", Duration::from_secs(15)),
+    ] {
+        let limit = Limit::new(Quota::parse(algorithm, text).unwrap());
+        let step = limit.decide(State::FRESH, START, Ask::check(tokens(7)));
+        let step = limit.decide(step.next.unwrap(), START, charge);
+        assert_eq!(step.decision.outcome(), Outcome::Deny, "{algorithm}");
+        assert_eq!(step.decision.retry_after(), Some(wait), "{algorithm}");
+    }
+    let limit = Limit::new(Quota::parse(Algorithm::RollingWindow, "10/10s").unwrap());
+    let mut log = Log::default();
+    let second = Duration::from_secs(1);
+    assert!(
+        limit
+            .decide_log(&mut log, START, Ask::check(tokens(3)))
+            .is_allowed()
+    );
+    assert!(
+        limit
+            .decide_log(&mut log, START + second, Ask::check(tokens(4)))
+            .is_allowed()
+    );
+    // The 3 and the 4 have to leave for 5 to fit; before the charge, the 3 were enough.
+    let short = limit.decide_log(&mut log, START + second * 2, charge);
+    assert_eq!(short.retry_after(), Some(second * 9));
+}
