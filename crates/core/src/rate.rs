@@ -195,7 +195,10 @@ impl fmt::Display for Rate {
         ] {
             let tokens = u128::from(self.tokens).saturating_mul(unit);
             let nanos = u128::from(self.nanos);
-            if let (Some(0), Some(count)) = (tokens.checked_rem(nanos), tokens.checked_div(nanos)) {
+            // A count above the largest that a rate may name could not be read back.
+            if let (Some(0), Some(count)) = (tokens.checked_rem(nanos), tokens.checked_div(nanos))
+                && count <= u128::from(MAX_TOKENS)
+            {
                 return write!(f, "{count}/{name}");
             }
         }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tollgate_core::{Algorithm, Ask, Cost, Limit, Log, Outcome, Quota, State, Timestamp};
+use tollgate_core::{Algorithm, Ask, Cost, Limit, Log, Outcome, Quota, Rate, State, Timestamp};
 
 const START: Timestamp = Timestamp::from_secs(1_750_000_000);
 
@@ -47,4 +47,16 @@ fn a_charge_that_falls_short_counts_what_it_took_in_the_wait() {
     // The 3 and the 4 have to leave for 5 to fit; before the charge, the 3 were enough.
     let short = limit.decide_log(&mut log, START + second * 2, charge);
     assert_eq!(short.retry_after(), Some(second * 9));
+}
+
+/// Symptom: 4399 tokens a nanosecond printed as `4399000000000/s`, which is refused as too many.
+#[test]
+fn the_largest_rates_print_what_is_read_back() {
+    for rate in [
+        Rate::per(4_399, Duration::from_nanos(1)).unwrap(),
+        Rate::per(1 << 36, Duration::from_nanos(1)).unwrap(),
+        Rate::per((1 << 36) - 1, Duration::from_nanos(1 << 37)).unwrap(),
+    ] {
+        assert_eq!(rate.to_string().parse(), Ok(rate), "{rate}");
+    }
 }
