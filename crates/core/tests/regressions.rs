@@ -60,3 +60,22 @@ fn the_largest_rates_print_what_is_read_back() {
         assert_eq!(rate.to_string().parse(), Ok(rate), "{rate}");
     }
 }
+
+/// Symptom: of two threads that check a rolling window at once, the one whose reading of the clock
+/// was a few nanoseconds behind was queued behind the other, and denied with the window nearly
+/// empty. Of C16, as boinkor-net/governor#299 reported it of a token bucket.
+#[test]
+fn an_earlier_reading_is_not_queued_behind_a_later_one() {
+    let limit = Limit::new(Quota::parse(Algorithm::RollingWindow, "5/s").unwrap());
+    let mut log = Log::default();
+    let mut passed = 0;
+    for reading in [1_000, 999, 1_001, 999, 998, 998] {
+        let now = START + Duration::from_micros(reading * 100);
+        passed += u32::from(
+            limit
+                .decide_log(&mut log, now, Ask::check(Cost::ONE))
+                .is_allowed(),
+        );
+    }
+    assert_eq!(passed, 5);
+}

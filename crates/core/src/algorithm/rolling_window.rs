@@ -17,6 +17,9 @@ pub struct Log {
     entries: VecDeque<Entry>,
     /// Invariant: the sum of all costs in `entries`.
     total: u64,
+    /// When something was charged last. Tells an entry that was booked ahead from one that a
+    /// caller sees with an earlier reading of the clock.
+    charged_at: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,7 +66,9 @@ impl Log {
         }
     }
 
-    fn push(&mut self, at: u64, cost: u64) {
+    /// Adds what is charged `now`, at its slot.
+    fn push(&mut self, now: u64, at: u64, cost: u64) {
+        self.charged_at = now;
         self.total = self.total.saturating_add(cost);
         match self.entries.back_mut() {
             Some(last) if last.at >= at => last.cost = last.cost.saturating_add(cost),
@@ -101,6 +106,9 @@ impl Log {
 ///
 /// What was admitted at `t` counts until just before `t + window`. A caller that books ahead is
 /// logged at its slot, and later callers queue behind it.
+///
+/// Readings of the clock before the last charge count as that instant: a thread that read the clock
+/// before another one charged the key is not queued behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct RollingWindow {
     limit: u64,
@@ -121,7 +129,7 @@ impl RollingWindow {
     ///
     /// Costs O(1) amortised; a denial also walks the part of the log that has to fade first.
     pub fn decide(&self, log: &mut Log, now: Timestamp, ask: Ask) -> Decision {
-        let now = now.as_nanos();
+        let now = now.as_nanos().max(log.charged_at);
         if let Some(start) = now.checked_sub(self.length) {
             log.forget_until(start);
         }
@@ -142,13 +150,13 @@ impl RollingWindow {
         };
         let mut verdict = apply(ask, self.limit, self.debt, &in_use);
         match ask.verb {
-            Verb::Check if verdict.outcome == Outcome::Allow => log.push(slot, cost),
+            Verb::Check if verdict.outcome == Outcome::Allow => log.push(now, slot, cost),
             Verb::Check | Verb::Peek => {}
             Verb::Refund => log.take(cost),
             Verb::Charge => {
                 let charged = verdict.used.saturating_sub(in_use.used);
                 if charged > 0 {
-                    log.push(now.max(log.last()), charged);
+                    log.push(now, now.max(log.last()), charged);
                 }
             }
         }
