@@ -106,7 +106,9 @@ impl Limit {
     pub fn decide(&self, state: State, now: Timestamp, ask: Ask) -> Step {
         match &self.kind {
             Compiled::TokenBucket(bucket) if bucket.is_quick() => {
-                bucket.decide_quickly(state, now, ask)
+                // A state that another limit has made must not make the quick products wrong.
+                let used = state.used.min(bucket.ceiling());
+                bucket.decide_quickly(State { used, ..state }, now, ask)
             }
             Compiled::TokenBucket(bucket) => bucket.decide(state, now, ask),
             Compiled::FixedWindow(window) => window.decide(state, now, ask),

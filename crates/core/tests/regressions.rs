@@ -79,3 +79,23 @@ fn an_earlier_reading_is_not_queued_behind_a_later_one() {
     }
     assert_eq!(passed, 5);
 }
+
+/// Symptom: with a state from a much larger limit, products of a small bucket overflowed, and a
+/// denial told to retry after no time.
+#[test]
+fn a_state_of_a_larger_limit_is_no_more_than_full_debt() {
+    let limit = Limit::new(Quota::parse(Algorithm::TokenBucket, "10/s burst 10").unwrap());
+    let decide = |used| {
+        let state = State {
+            at: START.as_nanos(),
+            used,
+            before: 0,
+        };
+        let decision = limit.decide(state, START, Ask::check(Cost::ONE)).decision;
+        assert_eq!(decision.outcome(), Outcome::Deny, "{used}");
+        decision
+    };
+    for used in [1 << 40, 1 << 47, u64::MAX / 2, u64::MAX] {
+        assert_eq!(decide(used), decide(limit.most_used()), "{used}");
+    }
+}

@@ -86,7 +86,8 @@ impl TokenBucket {
     }
 
     /// As [`TokenBucket::decide`], for a bucket that [is quick](TokenBucket::is_quick): inlined, so
-    /// that a question that is known where it is asked costs only what its answer takes.
+    /// that a question that is known where it is asked costs only what its answer takes. Only for
+    /// states that this bucket has made.
     #[inline(always)]
     pub fn decide_quickly(&self, state: State, now: Timestamp, ask: Ask) -> Step {
         self.decide_with::<true>(state, now, ask)
