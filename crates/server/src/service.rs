@@ -64,6 +64,8 @@ pub(crate) enum Invalid {
     BlankKey,
     LongKey { len: usize, max: usize },
     NulInKey,
+    KeyNotText,
+    PolicyNotText,
     Cost(CostError),
     UnknownPolicy(Box<str>),
     NoDefaultPolicy,
@@ -214,6 +216,8 @@ impl fmt::Display for Invalid {
             Self::LongKey { len, max } => {
                 write!(f, "a key has at most {max} bytes, and this one has {len}")
             }
+            Self::KeyNotText => f.write_str("a key must be UTF-8"),
+            Self::PolicyNotText => f.write_str("the name of a policy must be UTF-8"),
             Self::NulInKey => f.write_str("a key must not contain NUL"),
             Self::Cost(error) => error.fmt(f),
             Self::UnknownPolicy(name) => write!(f, "there is no policy named {name:?}"),

@@ -83,9 +83,11 @@ impl RateLimiter for Grpc {
             0.0 => Ok(Cost::ONE),
             tokens => Cost::try_from(tokens),
         };
+        let text = |bytes, reason| std::str::from_utf8(bytes).map_err(|_| invalid(&reason));
+        let policy = text(&policy, Invalid::PolicyNotText)?;
         let request = service::Request {
-            policy: Some(&*policy).filter(|policy| !policy.is_empty()),
-            key: &key,
+            policy: Some(policy).filter(|policy| !policy.is_empty()),
+            key: text(&key, Invalid::KeyNotText)?,
             cost: cost.map_err(|error| invalid(&error.into()))?,
         };
         match self.0.check(request).await {

@@ -1,14 +1,15 @@
 //! `POST /v1/check`: a question and an answer in JSON.
 
-use bytes::{Buf, Bytes};
-use http_body_util::{BodyExt, Limited};
+use std::borrow::Cow;
+use std::error::Error;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::StatusCode;
 use hyper::body::Body;
 use serde::{Deserialize, Serialize};
-use std::error::Error;
-use std::time::Duration;
-use tollgate::Cost;
-use tollgate::Decision;
+use tollgate::{Cost, Decision};
 
 use super::Http;
 use super::reply::{self, PROBLEM, Reply};
@@ -16,9 +17,11 @@ use crate::service::{Answer, Refusal, Request};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Question {
-    policy: Option<String>,
-    key: String,
+struct Question<'b> {
+    #[serde(borrow)]
+    policy: Option<Cow<'b, str>>,
+    #[serde(borrow)]
+    key: Cow<'b, str>,
     cost: Option<f64>,
 }
 
@@ -56,9 +59,15 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let question = match read(http, body).await {
-        Ok(question) => question,
+    let body = match read(http, body).await {
+        Ok(body) => body,
         Err(problem) => return problem,
+    };
+    let question: Question<'_> = match serde_json::from_slice(&body) {
+        Ok(question) => question,
+        Err(error) => {
+            return reply::problem(StatusCode::BAD_REQUEST, &format!("the body: {error}"));
+        }
     };
     let cost = match question.cost.map_or(Ok(Cost::ONE), Cost::try_from) {
         Ok(cost) => cost,
@@ -87,31 +96,25 @@ where
     }
 }
 
-async fn read<B>(http: &Http, body: B) -> Result<Question, Reply>
+async fn read<B>(http: &Http, body: B) -> Result<Bytes, Reply>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let max = http.limits.max_body_bytes;
     let collected = Limited::new(body, max).collect();
-    let body = match tokio::time::timeout(http.limits.body_timeout, collected).await {
-        Ok(Ok(body)) => body.aggregate(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return Err(super::too_large(max));
-        }
-        Ok(Err(_)) => {
-            return Err(reply::problem(
-                StatusCode::BAD_REQUEST,
-                "the body is incomplete",
-            ));
-        }
-        Err(_) => {
-            let detail = "the body did not arrive in time";
-            return Err(reply::problem(StatusCode::REQUEST_TIMEOUT, detail));
-        }
-    };
-    serde_json::from_reader(body.reader())
-        .map_err(|error| reply::problem(StatusCode::BAD_REQUEST, &format!("the body: {error}")))
+    match tokio::time::timeout(http.limits.body_timeout, collected).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(super::too_large(max)),
+        Ok(Err(_)) => Err(reply::problem(
+            StatusCode::BAD_REQUEST,
+            "the body is incomplete",
+        )),
+        Err(_) => Err(reply::problem(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not arrive in time",
+        )),
+    }
 }
 
 fn denial(answer: &Answer<'_>, cost: Cost) -> Reply {

@@ -1,19 +1,21 @@
 //! `POST /limit`: a question in three headers, an answer in a status.
 
+use std::fmt;
+
 use hyper::StatusCode;
-use hyper::header::{HeaderMap, HeaderValue};
-use tollgate::Cost;
+use hyper::header::{HeaderMap, HeaderName};
+use tollgate::{Cost, CostError};
 
 use super::Http;
 use super::reply::{self, Reply};
 use crate::service::{Invalid, Refusal, Request};
 
 /// Who is charged.
-const KEY: &str = "x-client-key";
+static KEY: HeaderName = HeaderName::from_static("x-client-key");
 /// How much; 1 if absent or empty.
-const COST: &str = "x-required-tokens";
+static COST: HeaderName = HeaderName::from_static("x-required-tokens");
 /// By which policy; `default` if absent.
-const POLICY: &str = "x-policy";
+static POLICY: HeaderName = HeaderName::from_static("x-policy");
 
 /// Answers a question.
 pub(crate) async fn answer(http: &Http, headers: &HeaderMap) -> Reply {
@@ -31,8 +33,8 @@ pub(crate) async fn answer(http: &Http, headers: &HeaderMap) -> Reply {
             reply
         }
         Err(Refusal::Invalid(invalid)) => {
-            let reason = format!("{}{invalid}\n", blame(&invalid));
-            reply::text(StatusCode::BAD_REQUEST, reason)
+            let reason = explain(blame(&invalid), &invalid);
+            reply::text(StatusCode::BAD_REQUEST, reason + "\n")
         }
         Err(Refusal::Store(_)) => {
             reply::text(StatusCode::INTERNAL_SERVER_ERROR, "rate limiter error\n")
@@ -41,46 +43,51 @@ pub(crate) async fn answer(http: &Http, headers: &HeaderMap) -> Reply {
 }
 
 fn read(headers: &HeaderMap) -> Result<Request<'_>, String> {
-    let Some(key) = single(headers, KEY, "X-Client-Key")? else {
+    let Some(key) = single(headers, &KEY, "X-Client-Key", &Invalid::KeyNotText)? else {
         return Err("missing mandatory X-Client-Key header".to_owned());
     };
-    let cost = match single(headers, COST, "X-Required-Tokens")? {
+    let not_a_number = Invalid::Cost(CostError::NotANumber);
+    let cost = match single(headers, &COST, "X-Required-Tokens", &not_a_number)? {
         None | Some("") => Cost::ONE,
         Some(text) => text
             .parse()
-            .map_err(|error| format!("invalid X-Required-Tokens header: {error}"))?,
+            .map_err(|error| explain("X-Required-Tokens", &error))?,
     };
-    let policy = single(headers, POLICY, "X-Policy")?;
+    let policy = single(headers, &POLICY, "X-Policy", &Invalid::PolicyNotText)?;
     Ok(Request { policy, key, cost })
 }
 
-/// The value of a header that may appear once.
+/// The value of a header that may appear once; `not_text` says what is wrong if it is not UTF-8.
 fn single<'h>(
     headers: &'h HeaderMap,
-    name: &'static str,
+    name: &HeaderName,
     shown: &str,
+    not_text: &Invalid,
 ) -> Result<Option<&'h str>, String> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(format!("invalid {shown} header: it appears more than once"));
+        return Err(explain(shown, &"it appears more than once"));
     }
-    let text = |value: &'h HeaderValue| std::str::from_utf8(value.as_bytes()).ok();
-    match text(value) {
-        Some(text) => Ok(Some(text)),
-        None => Err(format!("invalid {shown} header: it is not UTF-8")),
+    match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err(explain(shown, not_text)),
     }
+}
+
+fn explain(header: &str, reason: &dyn fmt::Display) -> String {
+    format!("invalid {header} header: {reason}")
 }
 
 /// Which header is to blame.
 fn blame(invalid: &Invalid) -> &'static str {
     match invalid {
-        Invalid::BlankKey | Invalid::LongKey { .. } | Invalid::NulInKey => {
-            "invalid X-Client-Key header: "
+        Invalid::BlankKey | Invalid::LongKey { .. } | Invalid::NulInKey | Invalid::KeyNotText => {
+            "X-Client-Key"
         }
-        Invalid::Cost(_) => "invalid X-Required-Tokens header: ",
-        Invalid::UnknownPolicy(_) | Invalid::NoDefaultPolicy => "invalid X-Policy header: ",
+        Invalid::Cost(_) => "X-Required-Tokens",
+        Invalid::UnknownPolicy(_) | Invalid::NoDefaultPolicy | Invalid::PolicyNotText => "X-Policy",
     }
 }

@@ -40,6 +40,8 @@ pub(crate) fn with_body(status: StatusCode, content_type: &'static str, body: By
 pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {
     let mut reply = Response::new(Full::new(text.into()));
     *reply.status_mut() = status;
+    // Room for these, for those of a decision and for what the HTTP stack adds, in one allocation.
+    reply.headers_mut().reserve(12);
     reply.headers_mut().insert(CONTENT_TYPE, TEXT);
     reply.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     reply
@@ -96,10 +98,11 @@ pub(crate) fn serialized(
 pub(crate) fn add_fields(reply: &mut Reply, answer: &Answer<'_>, policy_field: &HeaderValue) {
     let decision: &Decision = &answer.decision;
     let headers = reply.headers_mut();
+    headers.reserve(6);
     if !answer.policy.is_disabled() {
-        headers.insert(RATELIMIT_POLICY, policy_field.clone());
+        headers.insert(&RATELIMIT_POLICY, policy_field.clone());
         if let Some(field) = fields::ratelimit(answer) {
-            headers.insert(RATELIMIT, field);
+            headers.insert(&RATELIMIT, field);
         }
     }
     if decision.is_denied() {
@@ -111,5 +114,5 @@ pub(crate) fn add_fields(reply: &mut Reply, answer: &Answer<'_>, policy_field: &
     }
 }
 
-const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+static RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -1,0 +1,9 @@
+//! The server, run as its users run it and asked by clients that are not ours.
+//!
+//! `scripts/test-setup.sh` installs those clients; a test that misses one fails and says so.
+
+mod article;
+mod common;
+mod grpc;
+mod http;
+mod metrics;
