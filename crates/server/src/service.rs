@@ -228,3 +228,42 @@ impl fmt::Display for Invalid {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A service whose only policy has a store that does not answer.
+    pub(crate) fn failing() -> Service {
+        struct Failing;
+        impl Decide for Failing {
+            fn decide<'a>(
+                &'a self,
+                _: &'a str,
+                _: Ask,
+            ) -> StoreAnswer<'a, Result<Decision, StoreError>> {
+                let secret = StoreError::Unavailable("secret".to_owned());
+                StoreAnswer::Pending(Box::pin(async { Err(secret) }))
+            }
+        }
+        let policy = Policy {
+            index: 0,
+            name: DEFAULT_POLICY.into(),
+            quotas: Box::default(),
+            decider: Box::new(Failing),
+        };
+        Service::new(vec![policy], 1_024)
+    }
+
+    #[tokio::test]
+    async fn a_failure_to_decide_is_not_a_denial() {
+        let service = failing();
+        let request = Request {
+            policy: None,
+            key: "a",
+            cost: Cost::ONE,
+        };
+        let refusal = service.check(request).await.err();
+        assert!(matches!(refusal, Some(Refusal::Store(_))), "{refusal:?}");
+    }
+}

@@ -7,7 +7,7 @@ use tracing_subscriber::filter::Targets;
 
 use super::article::{self, Article};
 use super::decode;
-use super::error::ConfigError;
+use super::error::{self, ConfigError};
 use super::file::{self, File};
 use super::located::Located;
 use super::node::Node;
@@ -154,18 +154,31 @@ fn shutdown(shutdown: file::Shutdown) -> Result<Shutdown, ConfigError> {
 fn log(log: &file::Log) -> Result<Log, ConfigError> {
     let level = match &log.level {
         None => Ok(Targets::new().with_default(tracing::Level::INFO)),
-        Some(level) => level.check(|level| {
-            level.parse::<Targets>().map_err(|_| {
-                let known = ["error", "warn", "info", "debug", "trace", "off"];
-                format!(
-                    "unknown level {level:?}{}",
-                    super::error::one_of(level, &known)
-                )
-            })
-        }),
+        Some(level) => level.check(|level| targets(level)),
     };
     Ok(Log {
         level: level.map_err(|error| error.within("level").within("log"))?,
         format: log.format,
     })
+}
+
+/// Reads `info` or `info,target=debug`. A bare word is a level, never the name of a target.
+fn targets(text: &str) -> Result<Targets, String> {
+    const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+    let level = |part: &str| {
+        part.rsplit_once('=')
+            .map_or(part, |(_, level)| level)
+            .to_owned()
+    };
+    match text
+        .split(',')
+        .map(level)
+        .find(|level| !LEVELS.contains(&&**level))
+    {
+        Some(level) => Err(format!(
+            "unknown level {level:?}{}",
+            error::one_of(&level, &LEVELS)
+        )),
+        None => text.parse().map_err(|_| format!("{text:?} is not a level")),
+    }
 }

@@ -190,7 +190,11 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, ConfigError> {
-        self.0.next().map(|item| seed.deserialize(item)).transpose()
+        let Some(item) = self.0.next() else {
+            return Ok(None);
+        };
+        let place = |error: ConfigError| error.at(&item.origin);
+        seed.deserialize(item).map(Some).map_err(place)
     }
 }
 
@@ -227,8 +231,11 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.value.take() else {
             return Err(ConfigError::new("a value without a key"));
         };
-        let within = |error: ConfigError| error.within(key.text().unwrap_or_default());
-        seed.deserialize(value).map_err(within)
+        let place = |error: ConfigError| {
+            let key = key.text().unwrap_or_default();
+            error.at(&value.origin).within(key)
+        };
+        seed.deserialize(value).map_err(place)
     }
 }
 

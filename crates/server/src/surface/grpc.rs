@@ -123,3 +123,22 @@ fn duration(duration: Duration) -> prost_types::Duration {
         nanos: i32::try_from(duration.subsec_nanos()).unwrap_or(i32::MAX),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::tests::failing;
+
+    /// S3-73: no detail, and no denial.
+    #[tokio::test]
+    async fn a_store_failure_is_unavailable_without_detail() {
+        let request = AllowRequest {
+            key: "a".into(),
+            ..AllowRequest::default()
+        };
+        let status = Grpc(Arc::new(failing())).allow(Request::new(request)).await;
+        let status = status.unwrap_err();
+        assert_eq!(status.code(), tonic::Code::Unavailable);
+        assert_eq!(status.message(), "rate limiter error");
+    }
+}

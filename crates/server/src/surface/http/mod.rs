@@ -75,3 +75,30 @@ fn too_large(max: usize) -> Reply {
     let detail = format!("a body has at most {max} bytes");
     reply::problem(StatusCode::PAYLOAD_TOO_LARGE, &detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::{BodyExt, Full};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::service::tests::failing;
+
+    /// S3-65: no detail, and no 429.
+    #[tokio::test]
+    async fn a_store_failure_is_500_without_detail() {
+        let limits = Config::built_in([]).unwrap().limits;
+        let http = Http::new(Arc::new(failing()), Readiness::default(), limits);
+        for (path, body) in [("/limit", ""), ("/v1/check", r#"{"key":"a"}"#)] {
+            let request = Request::post(path)
+                .header("X-Client-Key", "a")
+                .body(Full::new(Bytes::from_static(body.as_bytes())));
+            let reply = http.answer(request.unwrap()).await;
+            assert_eq!(reply.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            let body = reply.into_body().collect().await.unwrap().to_bytes();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert!(body.contains("rate limiter error"), "{body}");
+            assert!(!body.contains("secret"), "{body}");
+        }
+    }
+}

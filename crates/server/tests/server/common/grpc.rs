@@ -46,6 +46,7 @@ impl Grpc {
     }
 
     /// `Allow` with these fields.
+    #[expect(clippy::needless_pass_by_value, reason = "made where it is asked")]
     pub(crate) fn allow(&mut self, fields: Value) -> Value {
         self.ask(&json!({ "allow": fields }))
     }

@@ -13,14 +13,14 @@ mod tools;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 pub(crate) use self::grpc::{Grpc, article_proto, published_proto};
 pub(crate) use self::tools::{
-    Reply, check_schema, curl, parse_metrics, promtool, raw_http, reply_of, repository,
+    Reply, check_schema, curl, curl_all, parse_metrics, promtool, raw_http, reply_of, repository,
 };
 
 /// The configuration that everyone starts from: capacity 10, a token in ten seconds.
@@ -198,4 +198,19 @@ pub(crate) fn file(text: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, text).unwrap();
     path
+}
+
+/// Runs a command, and returns its exit status and what it wrote to standard error.
+pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = tollgate()
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
 }

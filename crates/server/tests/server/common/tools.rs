@@ -33,19 +33,26 @@ impl Reply {
     }
 }
 
-/// What curl gets. Given `--http2-prior-knowledge`, over HTTP/2.
+/// What curl gets.
 pub(crate) fn curl(arguments: &[&str]) -> Reply {
-    let output = installed(
-        Command::new("curl")
-            .args(["-s", "-S", "-i", "-m", "20"])
-            .args(arguments),
-    );
-    assert!(
-        output.status.success(),
-        "curl: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    reply_of(&output.stdout)
+    curl_all(arguments, &[]).pop().expect("an answer")
+}
+
+/// What curl gets of several addresses, one after the other on one connection.
+pub(crate) fn curl_all(arguments: &[&str], urls: &[&str]) -> Vec<Reply> {
+    let mut command = Command::new("curl");
+    command.args(["-s", "-S", "-i", "-m", "20"]);
+    let output = installed(command.args(arguments).args(urls));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "curl: {stderr}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut replies: Vec<&str> = text.split("HTTP/").skip(1).collect();
+    // What the server says before it reads a large body.
+    replies.retain(|reply| !reply.starts_with("1.1 100 "));
+    replies
+        .into_iter()
+        .map(|reply| reply_of(reply.as_bytes()))
+        .collect()
 }
 
 /// Reads an answer as curl prints it.
