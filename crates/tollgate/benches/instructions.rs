@@ -1,7 +1,6 @@
 //! A workload that does nothing else, for counting instructions: `instructions WORKLOAD COUNT`.
 //!
-//! `scripts/instructions.sh` runs it under callgrind with two counts; the difference is what the
-//! decisions cost, without what it takes to start.
+//! `scripts/instructions.sh` runs it under callgrind, which counts in `measured` only.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -25,7 +24,10 @@ fn main() {
     let (quota, keys) = match workload.as_str() {
         "hot-allowed" | "many" => (generous, 16),
         "hot-denied" => (stingy, 16),
+        // As many places as keys, or so few that each key but the first displaces another.
         "new" => (stingy, count),
+        "flood-of-1e3" => (stingy, 1_000),
+        "flood-of-1e5" => (stingy, 100_000),
         "fixed-window" => {
             let window = tollgate::Window::of(Duration::from_secs(1)).unwrap();
             (Quota::fixed_window(1 << 30, window).unwrap(), 16)
@@ -41,15 +43,25 @@ fn main() {
         .quota(quota)
         .build(&store)
         .unwrap();
-    let names: Vec<String> = (0..keys).map(|n| format!("user:{n:015}")).collect();
-    match workload.as_str() {
-        "new" => {
-            for name in &names {
-                let _ = black_box(limiter.check(name));
+    if workload.starts_with("flood") {
+        for key in 0..keys as u64 {
+            let _ = limiter.check(("old", key));
+        }
+    }
+    measured(&limiter, workload, count);
+}
+
+#[inline(never)]
+fn measured(limiter: &Limiter, workload: &str, count: usize) {
+    let name = "user:000000000000000".to_owned();
+    match workload {
+        "new" | "flood-of-1e3" | "flood-of-1e5" => {
+            for key in 0..count as u64 {
+                let _ = black_box(limiter.check(key));
             }
         }
         "many" => {
-            let batch: Vec<Key<'_>> = names.iter().map(Key::from).collect();
+            let batch = vec![Key::from(&name); 16];
             let mut decisions = [Decision::disabled(); 16];
             for _ in 0..count / 16 {
                 limiter.check_many(&batch, &mut decisions);
@@ -58,7 +70,7 @@ fn main() {
         }
         _ => {
             for _ in 0..count {
-                let _ = black_box(limiter.check(black_box(&names[0])));
+                let _ = black_box(limiter.check(black_box(&name)));
             }
         }
     }

@@ -56,3 +56,13 @@ pub use crate::limiter::{Limiter, LimiterBuilder};
 pub use crate::memory::{MemoryLimit, MemoryStats, MemoryStore, MemoryStoreBuilder, OnFull};
 pub use crate::observer::{Observation, Observer};
 pub use crate::store::{Answer, BindError, Charge, LimitSpec, LocalStore, Store, StoreError};
+
+/// The code in the documents compiles and runs.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
+}

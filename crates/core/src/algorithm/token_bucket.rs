@@ -168,7 +168,12 @@ impl TokenBucket {
     /// When the bucket is full.
     #[inline]
     pub(crate) fn fresh_at(&self, state: State) -> Timestamp {
-        Timestamp::from_nanos(state.at.saturating_add(self.time.ceil_of(state.used)))
+        let time = if self.quick && state.used <= self.ceiling {
+            self.time.quick_ceil_of(state.used)
+        } else {
+            self.time.ceil_of(state.used)
+        };
+        Timestamp::from_nanos(state.at.saturating_add(time))
     }
 
     /// The time in which `thousandths`, at most twice the ceiling, flow back.

@@ -274,10 +274,10 @@ impl Bound {
     /// The one question that is asked most, of the most usual limit.
     #[inline(never)]
     fn check(&self, table: &Table<Compact>, hash: u64, cost: Cost) -> Decision {
-        let slowly = || self.check_slowly(hash, cost);
+        let now = self.now();
+        let slowly = || self.check_slowly(table, hash, cost, now);
         match table.limit().as_quick_bucket() {
             Some(bucket) => {
-                let now = self.now();
                 let decide = |state| bucket.decide_quickly(state, now, Ask::check(cost));
                 table.decide_at_home(hash, decide, slowly)
             }
@@ -286,8 +286,14 @@ impl Bound {
     }
 
     #[inline(never)]
-    fn check_slowly(&self, hash: u64, cost: Cost) -> Decision {
-        self.ask(hash, Ask::check(cost))
+    fn check_slowly(
+        &self,
+        table: &Table<Compact>,
+        hash: u64,
+        cost: Cost,
+        now: Timestamp,
+    ) -> Decision {
+        table.decide_anywhere(hash, Ask::check(cost), now, &|| self.now())
     }
 
     #[inline(never)]

@@ -70,12 +70,14 @@ impl<L: Layout> Table<L> {
     /// Touches one cache line, unless the key is displaced or new. A denial and a peek write
     /// nothing.
     pub(super) fn decide(&self, hash: u64, ask: Ask, clock: impl Fn() -> Timestamp) -> Decision {
-        if ask.verb() == Verb::Refund {
-            return self.decide_anywhere(hash, ask, &clock);
-        }
         let now = clock();
+        if ask.verb() == Verb::Refund {
+            return self.decide_anywhere(hash, ask, now, &clock);
+        }
         let decide = |state| self.limit.decide(state, now, ask);
-        self.decide_at_home(hash, decide, || self.decide_anywhere(hash, ask, &clock))
+        self.decide_at_home(hash, decide, || {
+            self.decide_anywhere(hash, ask, now, &clock)
+        })
     }
 
     /// As [`Table::decide`], if the key is in its home and nobody is in the way, as is usual; and
@@ -109,17 +111,22 @@ impl<L: Layout> Table<L> {
 
     /// As [`Table::decide`], wherever the key is, and however long that takes.
     #[inline(never)]
-    fn decide_anywhere(&self, hash: u64, ask: Ask, clock: &impl Fn() -> Timestamp) -> Decision {
+    pub(super) fn decide_anywhere(
+        &self,
+        hash: u64,
+        ask: Ask,
+        mut now: Timestamp,
+        clock: &impl Fn() -> Timestamp,
+    ) -> Decision {
         let mut spins = 0;
         loop {
-            let now = clock();
             let Some((place, head)) = self.find(hash) else {
                 let step = self.limit.decide(State::FRESH, now, ask);
                 // What changes nothing leaves no trace: a peek, a refund, a cost that never fits.
-                if step.next.is_none() {
-                    return step.decision;
-                }
-                return self.decide_new(hash, now, ask);
+                return match step.next {
+                    None => step.decision,
+                    Some(_) => self.decide_new(hash, now, ask, step),
+                };
             };
             let line = self.line(place.line);
             let step = self.limit.decide(L::state(line, place.slot), now, ask);
@@ -135,6 +142,7 @@ impl<L: Layout> Table<L> {
                 return step.decision;
             }
             line::pause(&mut spins);
+            now = clock();
         }
     }
 
@@ -182,9 +190,9 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Decides `ask` for a key that was not there a moment ago, under the lock of its home.
-    #[inline(never)]
-    fn decide_new(&self, hash: u64, now: Timestamp, ask: Ask) -> Decision {
+    /// Decides `ask` for a key that was not there a moment ago, under the lock of its home. `fresh` is
+    /// the step of a fresh key.
+    fn decide_new(&self, hash: u64, now: Timestamp, ask: Ask, fresh: Step) -> Decision {
         let mut spins = 0;
         loop {
             let mut locks = Locks::default();
@@ -203,7 +211,10 @@ impl<L: Layout> Table<L> {
                     }
                 }
             };
-            let step = self.limit.decide(claim.state, now, ask);
+            let step = match claim.vacancy {
+                Some(_) => fresh,
+                None => self.limit.decide(claim.state, now, ask),
+            };
             match step.next {
                 Some(next) => self.commit(&claim, next, &mut locks),
                 None => self.give_up(&claim),
@@ -226,25 +237,37 @@ impl<L: Layout> Table<L> {
         if !locks.hold(self.line(home)) {
             return Err(Unclaimed::Busy);
         }
-        // With its home locked, nobody else inserts the key.
-        for index in home..=home + L::reach(self.line(home)) {
+        // With its home locked, nobody else inserts the key, nor any other that belongs here.
+        let reach = L::reach(self.line(home));
+        let mut furthest = home;
+        for index in home..=home + reach {
             let line = self.line(index);
-            if slot_of::<L>(line, hash).is_some() {
-                if !locks.hold(line) {
-                    return Err(Unclaimed::Busy);
-                }
-                // Gone again, if it was evicted before its line was locked.
-                if let Some(slot) = slot_of::<L>(line, hash) {
-                    let state = L::state(line, slot);
-                    return Ok(Claim {
-                        hash,
-                        line: index,
-                        slot,
-                        state,
-                        vacancy: None,
-                    });
+            for slot in 0..L::SLOTS {
+                let tag = L::tag(line, slot);
+                if tag == hash {
+                    if !locks.hold(line) {
+                        return Err(Unclaimed::Busy);
+                    }
+                    // Gone again, if it was evicted before its line was locked.
+                    if L::tag(line, slot) == hash {
+                        let state = L::state(line, slot);
+                        return Ok(Claim {
+                            hash,
+                            line: index,
+                            slot,
+                            state,
+                            vacancy: None,
+                        });
+                    }
+                } else if index > home && tag != 0 && self.home(tag) == home {
+                    furthest = index;
                 }
             }
+        }
+        // Keys that lived further away have gone; do not look for them there any more.
+        if furthest < home + reach {
+            L::set_reach(self.line(home), furthest - home);
+            locks.written = true;
         }
         self.claim_vacancy(hash, now, locks)
     }
@@ -268,12 +291,15 @@ impl<L: Layout> Table<L> {
         };
         for index in home..=home + reach {
             let line = self.line(index);
-            let claimed = |slot| locks.has_claimed(line, slot);
-            let vacant = |slot: usize| match L::tag(line, slot) {
-                0 => reserved,
-                _ => self.is_fresh(line, slot, now),
+            // Empty slots first: that is quickly seen.
+            let vacant = |locks: &Locks<'_>| {
+                let empty = |slot: &usize| reserved && L::tag(line, *slot) == 0;
+                let fresh =
+                    |slot: &usize| (!reserved || index == home) && self.is_fresh(line, *slot, now);
+                let mut slots = (0..L::SLOTS).filter(|slot| !locks.has_claimed(line, *slot));
+                slots.clone().find(empty).or_else(|| slots.find(fresh))
             };
-            if !(0..L::SLOTS).any(|slot| vacant(slot) && !claimed(slot)) {
+            if vacant(locks).is_none() {
                 continue;
             }
             if !locks.hold(line) {
@@ -281,8 +307,7 @@ impl<L: Layout> Table<L> {
                 return Err(Unclaimed::Busy);
             }
             // Look again, now that nobody else writes here.
-            let claimed = |slot| locks.has_claimed(line, slot);
-            let Some(slot) = (0..L::SLOTS).find(|slot| vacant(*slot) && !claimed(*slot)) else {
+            let Some(slot) = vacant(locks) else {
                 continue;
             };
             let reuses = L::tag(line, slot) != 0;
@@ -388,17 +413,22 @@ impl<L: Layout> Table<L> {
         let near = home / BLOCK;
         let mut seen = 0;
         let mut least: Option<(usize, Debtor)> = None;
-        for block in (near..blocks).chain(0..near) {
+        'search: for block in (near..blocks).chain(0..near) {
             for index in self.block(block) {
-                for debtor in self.debtors(self.line(index)).into_iter().flatten() {
+                let debtors = self.read_slots(self.line(index), |slot, tag, state| Debtor {
+                    slot,
+                    tag,
+                    debt: self.limit.debt(state),
+                });
+                for debtor in debtors.into_iter().flatten() {
                     seen += 1;
                     if least.is_none_or(|(_, least)| debtor.debt < least.debt) {
                         least = Some((index, debtor));
                     }
                 }
-            }
-            if seen >= ENOUGH_TO_CHOOSE_FROM {
-                break;
+                if seen >= ENOUGH_TO_CHOOSE_FROM {
+                    break 'search;
+                }
             }
         }
         // Not one key in the whole table: then others have just left, and there is room.
@@ -421,40 +451,32 @@ impl<L: Layout> Table<L> {
         Room::Made
     }
 
-    /// The keys of a line, read in one piece.
-    fn debtors(&self, line: &Line) -> [Option<Debtor>; MAX_SLOTS] {
+    /// When the first key of a line is fresh again.
+    fn first_fresh(&self, line: &Line) -> Option<Timestamp> {
+        let fresh_at = self.read_slots(line, |_, _, state| self.limit.fresh_at(state));
+        fresh_at.into_iter().flatten().min()
+    }
+
+    /// What `read` makes of each key of a line, by slot, tag and state, read in one piece.
+    fn read_slots<T>(
+        &self,
+        line: &Line,
+        read: impl Fn(usize, u64, State) -> T,
+    ) -> [Option<T>; MAX_SLOTS] {
         loop {
             let head = line::read(line);
-            let debtors = std::array::from_fn(|slot| {
+            let slots = std::array::from_fn(|slot| {
                 let tag = if slot < L::SLOTS {
                     L::tag(line, slot)
                 } else {
                     0
                 };
-                (tag != 0).then(|| {
-                    let state = L::state(line, slot);
-                    let fresh_at = self.limit.fresh_at(state);
-                    Debtor {
-                        tag,
-                        slot,
-                        fresh_at,
-                        debt: self.limit.debt(state),
-                    }
-                })
+                (tag != 0).then(|| read(slot, tag, L::state(line, slot)))
             });
             if line::unchanged(line, head) {
-                return debtors;
+                return slots;
             }
         }
-    }
-
-    /// When the first key of a line is fresh again.
-    fn first_fresh(&self, line: &Line) -> Option<Timestamp> {
-        self.debtors(line)
-            .into_iter()
-            .flatten()
-            .map(|debtor| debtor.fresh_at)
-            .min()
     }
 
     /// Whether the slot holds a key that can no longer be told from one that was never seen.
@@ -559,9 +581,8 @@ impl Drop for Locks<'_> {
 /// A key that may be forgotten.
 #[derive(Clone, Copy, Debug)]
 struct Debtor {
-    tag: u64,
     slot: usize,
-    fresh_at: Timestamp,
+    tag: u64,
     debt: Debt,
 }
 
