@@ -217,7 +217,8 @@ fn announce(config: &PolicyConfig) {
         .iter()
         .fold(first.to_string(), |text, quota| format!("{text}, {quota}"));
     let (max_keys, algorithm) = (config.max_keys, first.algorithm().name());
-    tracing::info!(policy, algorithm, quotas, max_keys, on_full = ?config.on_full, "limits");
+    let on_full = format!("{:?}", config.on_full).to_lowercase();
+    tracing::info!(policy, algorithm, quotas, max_keys, on_full, "limits");
 }
 
 fn surface(error: impl fmt::Display) -> ServerError {

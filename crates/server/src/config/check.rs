@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tollgate::{Cost, Quota};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use super::article::{self, Article};
 use super::decode;
@@ -163,6 +163,9 @@ fn log(log: &file::Log) -> Result<Log, ConfigError> {
 }
 
 /// Reads `info` or `info,target=debug`. A bare word is a level, never the name of a target.
+///
+/// A level alone speaks of this project. Whoever wants to hear more of the libraries below it,
+/// which may log headers and with them keys, has to name them.
 fn targets(text: &str) -> Result<Targets, String> {
     const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
     let level = |part: &str| {
@@ -170,15 +173,26 @@ fn targets(text: &str) -> Result<Targets, String> {
             .map_or(part, |(_, level)| level)
             .to_owned()
     };
-    match text
+    let unknown = text
         .split(',')
         .map(level)
-        .find(|level| !LEVELS.contains(&&**level))
-    {
-        Some(level) => Err(format!(
-            "unknown level {level:?}{}",
-            error::one_of(&level, &LEVELS)
-        )),
-        None => text.parse().map_err(|_| format!("{text:?} is not a level")),
+        .find(|level| !LEVELS.contains(&&**level));
+    if let Some(level) = unknown {
+        let known = error::one_of(&level, &LEVELS);
+        return Err(format!("unknown level {level:?}{known}"));
     }
+    let targets: Targets = text
+        .parse()
+        .map_err(|_| format!("{text:?} is not a level"))?;
+    let Some(level) = targets.default_level() else {
+        return Ok(targets);
+    };
+    let ours = ["tollgate", "tollgate_server"].map(|target| (target.to_owned(), level));
+    let named = targets
+        .iter()
+        .map(|(target, level)| (target.to_owned(), level));
+    Ok(Targets::new()
+        .with_targets(ours)
+        .with_targets(named)
+        .with_default(level.min(LevelFilter::INFO)))
 }

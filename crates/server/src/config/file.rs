@@ -125,8 +125,8 @@ pub(crate) struct Shutdown {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Log {
-    /// `error`, `warn`, `info`, `debug`, `trace` or `off`; or one for each target, as in
-    /// `info,tollgate_server=debug`.
+    /// `error`, `warn`, `info`, `debug`, `trace` or `off`; and others for targets, as in
+    /// `info,h2=debug`.
     pub(crate) level: Option<Located<String>>,
     pub(crate) format: LogFormat,
 }

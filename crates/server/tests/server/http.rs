@@ -214,3 +214,21 @@ fn http_2_is_spoken_to_those_who_know() {
         (200, Some("\"default\";r=4;t=1"))
     );
 }
+
+/// Promise 8: whatever the level, no key is logged.
+#[test]
+fn keys_are_not_logged() {
+    let trace = [("TOLLGATE_LOG__LEVEL", "trace")];
+    let server = Server::start_with("policies: { default: { quotas: 1/h } }", &trace);
+    let url = server.url("/limit");
+    for _ in 0..2 {
+        let key = ["-H", "X-Client-Key: secret-key", "-X", "POST"];
+        curl(&[["--http2-prior-knowledge"].as_slice(), &key, &[&url]].concat());
+        server.limit(&["X-Client-Key: secret-key"]);
+        server.check(r#"{"key":"secret-key"}"#);
+        server.check(r#"{"key":"secret-key","kost":"secret-key"}"#);
+    }
+    let log = server.stop();
+    assert!(log.contains("denied"), "{log}");
+    assert!(!log.contains("secret"), "{log}");
+}

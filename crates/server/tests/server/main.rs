@@ -10,5 +10,6 @@ mod grpc;
 mod http;
 mod metrics;
 mod protection;
+mod recorded;
 mod stop;
 mod wrong_config;

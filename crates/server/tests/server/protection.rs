@@ -77,6 +77,13 @@ fn connections_that_say_nothing_or_too_slowly_are_closed() {
 }
 
 #[test]
+fn idle_connections_are_closed() {
+    let server = Server::start_with(YAML, &BRIEF);
+    let answer = raw_http(&server.http, b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(reply_of(&answer).status, 200);
+}
+
+#[test]
 fn bodies_that_do_not_arrive_are_not_waited_for() {
     let server = Server::start_with(YAML, &BRIEF);
     let head = b"POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{";

@@ -1,6 +1,6 @@
 //! Programs of others: curl, promtool, and Python's packages. Installed by scripts/test-setup.sh.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -90,7 +90,14 @@ pub(crate) fn raw_http(address: &str, request: &[u8]) -> Vec<u8> {
     thread::scope(|scope| {
         // The server may have had enough before it has read all.
         scope.spawn(move || writer.write_all(request));
-        let _ = stream.read_to_end(&mut answer);
+        if let Err(error) = stream.read_to_end(&mut answer) {
+            // A reset closes the connection too.
+            assert_ne!(
+                error.kind(),
+                ErrorKind::WouldBlock,
+                "the server does not close"
+            );
+        }
     });
     answer
 }
