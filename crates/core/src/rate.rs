@@ -157,6 +157,20 @@ impl Rate {
         Duration::from_nanos(self.nanos)
     }
 
+    /// What flows in `time`, in thousandths of a token, rounded down; at most `u64::MAX`.
+    #[must_use]
+    pub fn thousandths_in(self, time: Duration) -> u64 {
+        self.thousandths().floor_of(crate::time::nanos(time))
+    }
+
+    /// The time in which `thousandths` of a token flow, rounded down; at most 584 years.
+    #[must_use]
+    pub fn time_for(self, thousandths: u64) -> Duration {
+        let rate = self.thousandths();
+        let time = Ratio::new(rate.denominator(), rate.numerator());
+        Duration::from_nanos(time.floor_of(thousandths))
+    }
+
     /// Thousandths of a token per nanosecond.
     pub(crate) const fn thousandths(self) -> Ratio {
         let tokens = self.tokens.saturating_mul(1_000);
