@@ -1,21 +1,31 @@
 //! Where the time of a store comes from.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::task::{Context, Waker};
 
 use tollgate_core::Timestamp;
 
+use crate::manual_clock::ManualClock;
 use crate::system_clock::SystemClock;
+use crate::timer::{Sleep, Timer};
 
 /// The clock of a store: it drives every decision, and nothing else does.
 ///
 /// The default is the machine's monotonic clock, anchored once to the time of day: it never goes
 /// back and does not follow changes of the time of day. Tests and simulations use a
 /// [`ManualClock`].
+///
+/// A clock also wakes callers that wait for a slot. A manual clock does so by itself, the others by
+/// the [`Timer`] they were given or, with the feature `tokio`, by that of the tokio runtime that
+/// the caller runs on.
 #[derive(Clone)]
-pub struct Clock(Kind);
+pub struct Clock {
+    kind: Kind,
+    timer: Option<Arc<dyn Timer>>,
+}
 
 #[derive(Clone)]
 enum Kind {
@@ -28,38 +38,79 @@ impl Clock {
     /// The machine's monotonic clock, anchored once to the time of day.
     #[must_use]
     pub fn system() -> Self {
-        Self(Kind::System(SystemClock::shared()))
+        Self::of(Kind::System(SystemClock::shared()))
     }
 
     /// A clock that stands still until `clock` is moved.
     #[must_use]
     pub fn manual(clock: &ManualClock) -> Self {
-        Self(Kind::Manual(clock.clone()))
+        Self::of(Kind::Manual(clock.clone()))
     }
 
     /// A clock of the caller's own. It may stop, jump and go back; see
     /// [`Steady`](tollgate_core::Steady) for what a store makes of that.
     pub fn other(source: impl TimeSource) -> Self {
-        Self(Kind::Other(Arc::new(source)))
+        Self::of(Kind::Other(Arc::new(source)))
     }
 
     /// The instant it is now.
     #[inline]
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
+        match &self.kind {
             Kind::System(clock) => clock.now(),
             Kind::Manual(clock) => clock.now(),
             Kind::Other(clock) => clock.now(),
         }
     }
 
+    /// The same clock, where callers that wait are woken by `timer`: the way to wait on any
+    /// asynchronous runtime.
+    #[must_use]
+    pub fn with_timer(self, timer: impl Timer) -> Self {
+        Self {
+            timer: Some(Arc::new(timer)),
+            ..self
+        }
+    }
+
+    /// Sleeps until `instant`; `None` if there is nobody to wake the caller.
+    pub(crate) fn sleep_until(&self, instant: Timestamp) -> Option<Sleep> {
+        let duration = instant.since(self.now());
+        match (&self.timer, &self.kind) {
+            (Some(timer), _) => Some(Sleep::of(timer.sleep(duration))),
+            (None, Kind::Manual(clock)) => Some(Sleep::manual(clock.sleep(duration))),
+            (None, _) => Sleep::of_runtime(duration),
+        }
+    }
+
+    /// Blocks the thread until `instant` or until it is unparked, whichever comes first; `waker`
+    /// unparks it.
+    pub(crate) fn park_until(&self, instant: Timestamp, waker: &Waker) {
+        let duration = instant.since(self.now());
+        if let Kind::Manual(clock) = &self.kind {
+            let mut sleep = clock.sleep(duration);
+            let pending = Pin::new(&mut sleep)
+                .poll(&mut Context::from_waker(waker))
+                .is_pending();
+            if pending {
+                std::thread::park();
+            }
+        } else {
+            std::thread::park_timeout(duration);
+        }
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self { kind, timer: None }
+    }
+
     /// The instant it is now by a clock that never goes back; `None` if this clock may.
     #[inline(always)]
     pub(crate) fn steady_now(&self) -> Option<Timestamp> {
-        match &self.0 {
+        match &self.kind {
             Kind::System(clock) => Some(clock.now()),
-            Kind::Manual(_) | Kind::Other(_) => None,
+            _ => None,
         }
     }
 }
@@ -72,7 +123,7 @@ impl Default for Clock {
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.kind {
             Kind::System(_) => "Clock::system",
             Kind::Manual(_) => "Clock::manual",
             Kind::Other(_) => "Clock::other",
@@ -84,56 +135,4 @@ impl fmt::Debug for Clock {
 pub trait TimeSource: Send + Sync + 'static {
     /// The instant it is now.
     fn now(&self) -> Timestamp;
-}
-
-/// A clock that moves only when it is told to; clones share one time.
-///
-/// Starts at noon UTC of 2026-11-30, so that calendar windows have something to align to.
-///
-/// ```
-/// use std::time::Duration;
-/// use tollgate::{ManualClock, Timestamp};
-///
-/// let clock = ManualClock::default();
-/// let start = clock.now();
-/// clock.advance(Duration::from_secs(5));
-/// assert_eq!(clock.now().since(start), Duration::from_secs(5));
-/// clock.set(Timestamp::EPOCH);
-/// ```
-#[derive(Clone, Debug)]
-pub struct ManualClock(Arc<AtomicU64>);
-
-impl ManualClock {
-    /// A clock that stands at `start`.
-    #[must_use]
-    pub fn at(start: Timestamp) -> Self {
-        Self(Arc::new(AtomicU64::new(start.as_nanos())))
-    }
-
-    /// The instant the clock stands at.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.0.load(Ordering::SeqCst))
-    }
-
-    /// Moves the clock to `instant`, forward or back.
-    pub fn set(&self, instant: Timestamp) {
-        self.0.store(instant.as_nanos(), Ordering::SeqCst);
-    }
-
-    /// Moves the clock forward, at most to [`Timestamp::MAX`].
-    pub fn advance(&self, by: Duration) {
-        self.set(self.now() + by);
-    }
-
-    /// Moves the clock back, at most to [`Timestamp::EPOCH`].
-    pub fn rewind(&self, by: Duration) {
-        self.set(self.now() - by);
-    }
-}
-
-impl Default for ManualClock {
-    fn default() -> Self {
-        Self::at(Timestamp::from_secs(1_796_040_000))
-    }
 }

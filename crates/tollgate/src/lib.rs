@@ -36,26 +36,40 @@
 
 #![forbid(unsafe_code)]
 
+mod build_error;
 mod clock;
 mod key;
 mod limiter;
+mod manual_clock;
 mod memory;
 mod observer;
+mod pacer;
+mod retry;
 mod store;
 mod sync;
 mod system_clock;
+mod timer;
+#[cfg(feature = "tokio")]
+mod tokio_clock;
+mod wait;
 
 pub use tollgate_core::{
     Algorithm, Ask, Cost, CostError, Decision, Outcome, Quota, QuotaError, Rate, RateError, Source,
     TextError, Timestamp, Verb, Window,
 };
 
-pub use crate::clock::{Clock, ManualClock, TimeSource};
+pub use crate::build_error::BuildError;
+pub use crate::clock::{Clock, TimeSource};
 pub use crate::key::{AddressError, AddressKey, Key, Part};
 pub use crate::limiter::{Limiter, LimiterBuilder};
+pub use crate::manual_clock::ManualClock;
 pub use crate::memory::{MemoryLimit, MemoryStats, MemoryStore, MemoryStoreBuilder, OnFull};
 pub use crate::observer::{Observation, Observer};
+pub use crate::pacer::{KeyedPacer, Pacer, PacerBuilder};
+pub use crate::retry::{RateLimited, is_rate_limited, retry_after, retry_after_seconds};
 pub use crate::store::{Answer, BindError, Charge, LimitSpec, LocalStore, Store, StoreError};
+pub use crate::timer::Timer;
+pub use crate::wait::{Limited, Reservation, WaitError};
 
 /// The code in the documents compiles and runs.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! Policies bound to a store: what callers hold.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -12,6 +12,7 @@ use crate::key::Key;
 use crate::memory::MemoryStore;
 use crate::observer::{Observation, Observer};
 use crate::store::{BindError, Charge, LimitSpec, LocalStore, Store, StoreError};
+use crate::wait::Lines;
 
 /// One policy, bound to a store: decides by key.
 ///
@@ -29,8 +30,16 @@ struct Inner<S: Store> {
     store: S,
     /// One per quota; none for a limiter that limits nothing.
     limits: Box<[S::Limit]>,
+    quotas: PerQuota<Quota>,
     observer: Option<Arc<dyn Observer>>,
+    max_waiters: usize,
+    /// Who waits; made when somebody does.
+    lines: OnceLock<Box<Lines>>,
 }
+
+/// How many callers may wait unless told otherwise: many more than a service has use for, and few
+/// enough that their tasks do not fill a machine.
+const DEFAULT_MAX_WAITERS: usize = 10_000;
 
 /// Room for the decisions of this many quotas without a heap.
 type PerQuota<T> = SmallVec<[T; 4]>;
@@ -63,6 +72,7 @@ impl Limiter {
             quotas: PerQuota::new(),
             debt: None,
             observer: None,
+            max_waiters: DEFAULT_MAX_WAITERS,
         }
     }
 }
@@ -76,7 +86,10 @@ impl<S: Store> Limiter<S> {
             policy: policy.into(),
             store: store.clone(),
             limits,
+            quotas: PerQuota::new(),
             observer: None,
+            max_waiters: DEFAULT_MAX_WAITERS,
+            lines: OnceLock::new(),
         };
         Self {
             inner: Arc::new(inner),
@@ -99,6 +112,11 @@ impl<S: Store> Limiter<S> {
     #[must_use]
     pub fn quotas(&self) -> usize {
         self.inner.limits.len()
+    }
+
+    /// Who waits, if anybody ever has.
+    pub(crate) fn known_lines(&self) -> Option<&Lines> {
+        self.inner.lines.get().map(|lines| &**lines)
     }
 
     /// The bound limits, one per quota.
@@ -209,10 +227,30 @@ impl<S: LocalStore> Limiter<S> {
         self.ask(key, Ask::peek(Cost::ONE))
     }
 
-    /// Gives `cost` back, on every quota, never above a full one.
+    /// Gives `cost` back, on every quota, never above a full one. Those who wait move forward.
     #[inline]
     pub fn refund<'k>(&self, key: impl Into<Key<'k>>, cost: Cost) -> Decision {
-        self.ask(key, Ask::refund(cost))
+        let key = key.into();
+        match self.known_lines().filter(|lines| lines.waiting() > 0) {
+            Some(lines) => lines.give(&key, cost, || self.refund_to_store(&key, cost)),
+            None => self.refund_to_store(&key, cost),
+        }
+    }
+
+    pub(crate) fn refund_to_store(&self, key: &Key<'_>, cost: Cost) -> Decision {
+        self.ask(key.clone(), Ask::refund(cost))
+    }
+
+    pub(crate) fn lines(&self) -> &Lines {
+        self.inner.lines.get_or_init(|| {
+            let Inner {
+                quotas,
+                store,
+                max_waiters,
+                ..
+            } = &*self.inner;
+            Box::new(Lines::new(quotas, store.local_clock(), *max_waiters))
+        })
     }
 
     /// Spends `cost` after the fact without asking: takes what is there, on every quota, down to
@@ -224,7 +262,9 @@ impl<S: LocalStore> Limiter<S> {
 
     /// Decides for a request of `cost` by a caller who will wait up to `patience` for its slot.
     ///
-    /// An allowed request is charged now; [`Decision::act_after`] says when to act.
+    /// An allowed request is charged now; [`Decision::act_after`] says when to act. To wait
+    /// alongside others, or to be able to cancel, see [`Limiter::reserve`], which this does not know
+    /// of.
     #[inline]
     pub fn book<'k>(&self, key: impl Into<Key<'k>>, cost: Cost, patience: Duration) -> Decision {
         self.ask(key, Ask::check(cost).within(patience))
@@ -341,6 +381,7 @@ pub struct LimiterBuilder {
     quotas: PerQuota<Quota>,
     debt: Option<Cost>,
     observer: Option<Arc<dyn Observer>>,
+    max_waiters: usize,
 }
 
 impl LimiterBuilder {
@@ -354,6 +395,14 @@ impl LimiterBuilder {
     pub fn debt(self, debt: Cost) -> Self {
         Self {
             debt: Some(debt),
+            ..self
+        }
+    }
+
+    /// Bounds how many callers may wait at the same time, over all keys. The default is 10,000.
+    pub fn max_waiters(self, max_waiters: usize) -> Self {
+        Self {
+            max_waiters,
             ..self
         }
     }
@@ -376,7 +425,7 @@ impl LimiterBuilder {
     /// of that name.
     pub fn build<S: Store>(self, store: &S) -> Result<Limiter<S>, BindError> {
         let mut limits = Vec::with_capacity(self.quotas.len());
-        for (index, quota) in (0..=u16::MAX).zip(self.quotas) {
+        for (index, quota) in (0..=u16::MAX).zip(self.quotas.iter().copied()) {
             let spec = LimitSpec::new(&self.policy, quota)
                 .at(index)
                 .with_debt(self.debt);
@@ -386,7 +435,10 @@ impl LimiterBuilder {
             policy: self.policy,
             store: store.clone(),
             limits: limits.into_boxed_slice(),
+            quotas: self.quotas,
             observer: self.observer,
+            max_waiters: self.max_waiters,
+            lines: OnceLock::new(),
         };
         Ok(Limiter {
             inner: Arc::new(inner),

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use tollgate_core::{Ask, Cost, Decision, Quota};
 
+use crate::clock::Clock;
 use crate::key::Key;
 
 /// Where the states of keys live and change atomically.
@@ -43,6 +44,11 @@ pub trait Store: Clone + Send + Sync + 'static {
 pub trait LocalStore: Store {
     /// As [`Store::apply`], now.
     fn apply_now(&self, charges: &[Charge<'_, Self::Limit>], decisions: &mut [Decision]);
+
+    /// The clock by which callers wait for what they have booked.
+    fn local_clock(&self) -> Clock {
+        Clock::system()
+    }
 
     /// As [`LocalStore::apply_now`], for a single charge.
     fn apply_one(&self, limit: &Self::Limit, key: &Key<'_>, ask: Ask) -> Decision;

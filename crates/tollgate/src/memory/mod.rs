@@ -196,6 +196,10 @@ impl Store for MemoryStore {
 }
 
 impl LocalStore for MemoryStore {
+    fn local_clock(&self) -> Clock {
+        self.0.clock.clone()
+    }
+
     #[inline]
     fn apply_now(&self, charges: &[Charge<'_, MemoryLimit>], decisions: &mut [Decision]) {
         match (charges, decisions) {
