@@ -38,6 +38,7 @@
 
 mod build_error;
 mod clock;
+mod cooldown;
 mod key;
 mod limiter;
 mod manual_clock;
@@ -60,6 +61,7 @@ pub use tollgate_core::{
 
 pub use crate::build_error::BuildError;
 pub use crate::clock::{Clock, TimeSource};
+pub use crate::cooldown::{Action, Attempt, Cooldown, CooldownBuilder};
 pub use crate::key::{AddressError, AddressKey, Key, Part};
 pub use crate::limiter::{Limiter, LimiterBuilder};
 pub use crate::manual_clock::ManualClock;
