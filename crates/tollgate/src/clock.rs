@@ -10,6 +10,7 @@ use tollgate_core::Timestamp;
 
 use crate::manual_clock::ManualClock;
 use crate::system_clock::SystemClock;
+use crate::ticks::Ticks;
 use crate::timer::{Sleep, Timer};
 
 /// The clock of a store: it drives every decision, and nothing else does.
@@ -32,6 +33,7 @@ enum Kind {
     System(&'static SystemClock),
     Manual(ManualClock),
     Other(Arc<dyn TimeSource>),
+    Ticks(Arc<Ticks>),
 }
 
 impl Clock {
@@ -53,6 +55,11 @@ impl Clock {
         Self::of(Kind::Other(Arc::new(source)))
     }
 
+    /// Another clock that moves in ticks.
+    pub(crate) fn ticks(ticks: Ticks) -> Self {
+        Self::of(Kind::Ticks(Arc::new(ticks)))
+    }
+
     /// The instant it is now.
     #[inline]
     #[must_use]
@@ -61,6 +68,7 @@ impl Clock {
             Kind::System(clock) => clock.now(),
             Kind::Manual(clock) => clock.now(),
             Kind::Other(clock) => clock.now(),
+            Kind::Ticks(ticks) => ticks.before(ticks.clock.now()),
         }
     }
 
@@ -76,6 +84,9 @@ impl Clock {
 
     /// Sleeps until `instant`; `None` if there is nobody to wake the caller.
     pub(crate) fn sleep_until(&self, instant: Timestamp) -> Option<Sleep> {
+        if let Kind::Ticks(ticks) = &self.kind {
+            return ticks.clock.sleep_until(ticks.after(instant));
+        }
         let duration = instant.since(self.now());
         match (&self.timer, &self.kind) {
             (Some(timer), _) => Some(Sleep::of(timer.sleep(duration))),
@@ -87,6 +98,9 @@ impl Clock {
     /// Blocks the thread until `instant` or until it is unparked, whichever comes first; `waker`
     /// unparks it.
     pub(crate) fn park_until(&self, instant: Timestamp, waker: &Waker) {
+        if let Kind::Ticks(ticks) = &self.kind {
+            return ticks.clock.park_until(ticks.after(instant), waker);
+        }
         let duration = instant.since(self.now());
         if let Kind::Manual(clock) = &self.kind {
             let mut sleep = clock.sleep(duration);
@@ -127,6 +141,7 @@ impl fmt::Debug for Clock {
             Kind::System(_) => "Clock::system",
             Kind::Manual(_) => "Clock::manual",
             Kind::Other(_) => "Clock::other",
+            Kind::Ticks(_) => "Clock::ticks",
         })
     }
 }

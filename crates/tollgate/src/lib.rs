@@ -39,6 +39,7 @@
 mod build_error;
 mod clock;
 mod cooldown;
+mod drip;
 mod key;
 mod limiter;
 mod manual_clock;
@@ -49,6 +50,7 @@ mod retry;
 mod store;
 mod sync;
 mod system_clock;
+mod ticks;
 mod timer;
 #[cfg(feature = "tokio")]
 mod tokio_clock;
@@ -62,6 +64,7 @@ pub use tollgate_core::{
 pub use crate::build_error::BuildError;
 pub use crate::clock::{Clock, TimeSource};
 pub use crate::cooldown::{Action, Attempt, Cooldown, CooldownBuilder};
+pub use crate::drip::{Drip, DripBuilder};
 pub use crate::key::{AddressError, AddressKey, Key, Part};
 pub use crate::limiter::{Limiter, LimiterBuilder};
 pub use crate::manual_clock::ManualClock;

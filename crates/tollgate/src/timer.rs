@@ -3,7 +3,9 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use std::time::Duration;
 
 use crate::manual_clock::ManualSleep;
@@ -96,5 +98,18 @@ impl Future for Sleep {
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Sleep")
+    }
+}
+
+/// A waker that unparks the thread that calls this.
+pub(crate) fn unpark_current() -> Waker {
+    Waker::from(Arc::new(Unpark(std::thread::current())))
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }

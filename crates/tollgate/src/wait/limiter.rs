@@ -99,6 +99,12 @@ impl<S: LocalStore> Limiter<S> {
         self.known_lines().map_or(0, super::Lines::waiting)
     }
 
+    /// Whether the limiter was [stopped](Limiter::stop).
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.known_lines().is_some_and(super::Lines::is_stopped)
+    }
+
     /// Ends every wait with [`WaitError::Stopped`], and refuses new ones. Checks go on as before.
     ///
     /// For a shutdown that does not wait for those who wait. Not needed before dropping a limiter.

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tollgate_core::{Cost, Decision, Timestamp};
@@ -16,7 +14,7 @@ use crate::key::Key;
 use crate::limiter::Limiter;
 use crate::memory::MemoryStore;
 use crate::store::LocalStore;
-use crate::timer::Sleep;
+use crate::timer::{Sleep, unpark_current};
 
 /// A slot that was booked ahead, and is given back unless it is used.
 ///
@@ -123,7 +121,7 @@ impl<'k, S: LocalStore> Reservation<'k, S> {
     ///
     /// [`WaitError::Stopped`] if the limiter was stopped before.
     pub fn ready_blocking(&self) -> Result<(), WaitError> {
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let waker = unpark_current();
         while let Some((lines, slot)) = self.poll_slot(&waker)? {
             lines.clock().park_until(slot, &waker);
         }
@@ -217,13 +215,4 @@ impl<S: LocalStore> fmt::Debug for Reservation<'_, S> {
 
 fn refund<S: LocalStore>(limiter: &Limiter<S>, key: &Key<'_>, amount: Cost) {
     let _ = limiter.refund_to_store(key, amount);
-}
-
-/// Wakes a thread that is parked.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
 }
