@@ -38,7 +38,9 @@
 
 mod build_error;
 mod clock;
+mod contract;
 mod cooldown;
+mod counters;
 mod drip;
 mod key;
 mod limiter;
@@ -47,6 +49,7 @@ mod memory;
 mod observer;
 mod pacer;
 mod retry;
+mod selection;
 mod store;
 mod sync;
 mod system_clock;
@@ -63,7 +66,9 @@ pub use tollgate_core::{
 
 pub use crate::build_error::BuildError;
 pub use crate::clock::{Clock, TimeSource};
+pub use crate::contract::{Closable, RateLimiter, RetryHint, retry_after_for};
 pub use crate::cooldown::{Action, Attempt, Cooldown, CooldownBuilder};
+pub use crate::counters::Counters;
 pub use crate::drip::{Drip, DripBuilder};
 pub use crate::key::{AddressError, AddressKey, Key, Part};
 pub use crate::limiter::{Limiter, LimiterBuilder};
@@ -72,6 +77,7 @@ pub use crate::memory::{MemoryLimit, MemoryStats, MemoryStore, MemoryStoreBuilde
 pub use crate::observer::{Observation, Observer};
 pub use crate::pacer::{KeyedPacer, Pacer, PacerBuilder};
 pub use crate::retry::{RateLimited, is_rate_limited, retry_after, retry_after_seconds};
+pub use crate::selection::{Selection, SelectionError};
 pub use crate::store::{Answer, BindError, Charge, LimitSpec, LocalStore, Store, StoreError};
 pub use crate::timer::Timer;
 pub use crate::wait::{Limited, Reservation, WaitError};

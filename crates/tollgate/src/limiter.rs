@@ -9,7 +9,7 @@ use tollgate_core::{Ask, Cost, Decision, Quota, Timestamp, Verb};
 
 use crate::clock::Clock;
 use crate::key::Key;
-use crate::memory::MemoryStore;
+use crate::memory::{MemoryStats, MemoryStore};
 use crate::observer::{Observation, Observer};
 use crate::store::{BindError, Charge, LimitSpec, LocalStore, Store, StoreError};
 use crate::wait::Lines;
@@ -119,6 +119,18 @@ impl<S: Store> Limiter<S> {
         self.inner.lines.get().map(|lines| &**lines)
     }
 
+    pub(crate) fn lines(&self) -> &Lines {
+        self.inner.lines.get_or_init(|| {
+            let Inner {
+                quotas,
+                store,
+                max_waiters,
+                ..
+            } = &*self.inner;
+            Box::new(Lines::new(quotas, store.local_clock(), *max_waiters))
+        })
+    }
+
     /// The bound limits, one per quota.
     #[must_use]
     pub fn limits(&self) -> &[S::Limit] {
@@ -207,6 +219,37 @@ impl<S: Store> Limiter<S> {
     }
 }
 
+impl Limiter {
+    /// How many keys are in the tables of this limiter, with those that have refilled and were not
+    /// reclaimed yet. Zero for a limiter that limits nothing.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.stats().keys
+    }
+
+    /// Whether no key is in a table.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The requests that passed uncounted, because a table was full. A value that climbs means
+    /// that the limiter no longer limits; see [`OnFull`](crate::OnFull).
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
+        self.stats().overflow_allowed
+    }
+
+    /// The keys of all quotas, and what became of others.
+    #[must_use]
+    pub fn stats(&self) -> MemoryStats {
+        let limits = self.limits().iter();
+        limits
+            .map(|limit| limit.stats())
+            .fold(MemoryStats::default(), |a, b| a + b)
+    }
+}
+
 impl<S: LocalStore> Limiter<S> {
     /// Decides for a request of cost one, and charges it if allowed.
     #[inline(always)]
@@ -239,18 +282,6 @@ impl<S: LocalStore> Limiter<S> {
 
     pub(crate) fn refund_to_store(&self, key: &Key<'_>, cost: Cost) -> Decision {
         self.ask(key.clone(), Ask::refund(cost))
-    }
-
-    pub(crate) fn lines(&self) -> &Lines {
-        self.inner.lines.get_or_init(|| {
-            let Inner {
-                quotas,
-                store,
-                max_waiters,
-                ..
-            } = &*self.inner;
-            Box::new(Lines::new(quotas, store.local_clock(), *max_waiters))
-        })
     }
 
     /// Spends `cost` after the fact without asking: takes what is there, on every quota, down to
@@ -388,6 +419,27 @@ impl LimiterBuilder {
     /// Adds a quota. Requests are charged on all quotas or on none.
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
+        self
+    }
+
+    /// Adds several quotas, or none: a limit that may be switched off is an `Option<Quota>`.
+    ///
+    /// ```
+    /// use tollgate::{Limiter, MemoryStore, Quota, Rate};
+    ///
+    /// // In this configuration, zero switches a limit off.
+    /// fn limiter(per_minute: u64, store: &MemoryStore) -> Limiter {
+    ///     let rate = Rate::per_minute(per_minute).ok();
+    ///     let quota = rate.and_then(|rate| Quota::token_bucket(rate, per_minute).ok());
+    ///     Limiter::builder("login").quotas(quota).build(store).unwrap()
+    /// }
+    ///
+    /// assert!(!limiter(10, &MemoryStore::new()).is_disabled());
+    /// let disabled = limiter(0, &MemoryStore::new());
+    /// assert!((0..1_000).all(|_| disabled.check("user-123").is_allowed()));
+    /// ```
+    pub fn quotas(mut self, quotas: impl IntoIterator<Item = Quota>) -> Self {
+        self.quotas.extend(quotas);
         self
     }
 

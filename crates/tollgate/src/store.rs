@@ -26,6 +26,11 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// [`BindError`] if the store cannot keep the promises of the limit, or knows its name already.
     fn bind(&self, spec: &LimitSpec<'_>) -> Result<Self::Limit, BindError>;
 
+    /// The clock by which callers wait for what they have booked.
+    fn local_clock(&self) -> Clock {
+        Clock::system()
+    }
+
     /// Applies `charges` together and writes the decision of each in its place in `decisions`.
     ///
     /// Of the checks, either all are charged or none. `decisions` is as long as `charges`.
@@ -44,11 +49,6 @@ pub trait Store: Clone + Send + Sync + 'static {
 pub trait LocalStore: Store {
     /// As [`Store::apply`], now.
     fn apply_now(&self, charges: &[Charge<'_, Self::Limit>], decisions: &mut [Decision]);
-
-    /// The clock by which callers wait for what they have booked.
-    fn local_clock(&self) -> Clock {
-        Clock::system()
-    }
 
     /// As [`LocalStore::apply_now`], for a single charge.
     fn apply_one(&self, limit: &Self::Limit, key: &Key<'_>, ask: Ask) -> Decision;

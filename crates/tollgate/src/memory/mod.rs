@@ -185,6 +185,10 @@ impl Store for MemoryStore {
         Ok(MemoryLimit(bound))
     }
 
+    fn local_clock(&self) -> Clock {
+        self.0.clock.clone()
+    }
+
     fn apply<'a>(
         &'a self,
         charges: &'a [Charge<'a, MemoryLimit>],
@@ -196,10 +200,6 @@ impl Store for MemoryStore {
 }
 
 impl LocalStore for MemoryStore {
-    fn local_clock(&self) -> Clock {
-        self.0.clock.clone()
-    }
-
     #[inline]
     fn apply_now(&self, charges: &[Charge<'_, MemoryLimit>], decisions: &mut [Decision]) {
         match (charges, decisions) {

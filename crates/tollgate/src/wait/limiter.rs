@@ -8,7 +8,7 @@ use super::error::WaitError;
 use super::reservation::Reservation;
 use crate::key::Key;
 use crate::limiter::Limiter;
-use crate::store::LocalStore;
+use crate::store::{LocalStore, Store};
 
 impl<S: LocalStore> Limiter<S> {
     /// Books the next slot for `key`, if it comes within `patience`.
@@ -92,7 +92,9 @@ impl<S: LocalStore> Limiter<S> {
         reservation.commit();
         Ok(())
     }
+}
 
+impl<S: Store> Limiter<S> {
     /// How many callers wait, and reservations that have not come.
     #[must_use]
     pub fn waiting(&self) -> usize {
