@@ -38,6 +38,7 @@
 
 mod build_error;
 mod clock;
+mod concurrency;
 mod contract;
 mod cooldown;
 mod counters;
@@ -66,6 +67,7 @@ pub use tollgate_core::{
 
 pub use crate::build_error::BuildError;
 pub use crate::clock::{Clock, TimeSource};
+pub use crate::concurrency::{Concurrency, Permit};
 pub use crate::contract::{Closable, RateLimiter, RetryHint, retry_after_for};
 pub use crate::cooldown::{Action, Attempt, Cooldown, CooldownBuilder};
 pub use crate::counters::Counters;

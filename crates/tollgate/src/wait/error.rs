@@ -52,6 +52,8 @@ pub enum WaitError {
         /// How many may wait.
         max: usize,
     },
+    /// Nobody gave a permit back before the deadline. When somebody will cannot be told.
+    TimedOut,
     /// There is nobody to wake the caller: no timer was given and no known runtime runs.
     NoTimer,
     /// The limiter was stopped.
@@ -77,6 +79,7 @@ impl fmt::Display for WaitError {
             Self::TooManyWaiters { max } => {
                 write!(f, "{max} callers wait already, which is as many as may")
             }
+            Self::TimedOut => f.write_str("no permit before the deadline"),
             Self::NoTimer => f.write_str(
                 "nobody to wake a caller that waits: give the clock a timer, \
                  or call from a tokio runtime with the feature `tokio`",
