@@ -39,21 +39,22 @@ impl Flow {
         self.quota.map_or(slot, |quota| slot + quota.span())
     }
 
-    /// How much of `cost`, spent at `slot`, can be given back at `now` while others wait.
+    /// How much of `cost` can be given back at `now`, if everything that was spent up to and
+    /// including it has flowed back at `full`.
     ///
-    /// What has flowed back since is lost to them if the bucket could not have held it: had nobody
-    /// spent it, the bucket would have been full by then. Where that cannot be told, nothing is
-    /// given back after the slot has passed.
+    /// Had nobody spent it, the bucket would have been full earlier by so much, and what flows into
+    /// a full bucket is lost; others may have acted since on what was left. A window has all of it
+    /// until it ends, unless others wait for the windows behind it.
     pub(super) fn left_of(
         &self,
         cost: u64,
-        slot: Timestamp,
         full: Timestamp,
         now: Timestamp,
+        others_wait: bool,
     ) -> u64 {
         match self.quota.and_then(|quota| quota.rate()) {
             Some(rate) => cost.min(rate.thousandths_in(full.since(now))),
-            None if now <= slot => cost,
+            None if now < full && !others_wait => cost,
             None => 0,
         }
     }

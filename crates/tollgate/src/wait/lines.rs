@@ -197,27 +197,27 @@ impl Lines {
         let now = self.clock.now();
         let mut shard = self.shard(booked.hash);
         let mut woken = Woken::new();
-        let mut given = Some(amount);
+        let mut others_wait = false;
+        let mut leaves = false;
         if let Some(line) = shard.lines.get_mut(&booked.hash) {
             let mut gone = line.advance(now, &self.flow, &mut woken);
-            let waiting = booked
-                .ticket
-                .as_deref()
-                .filter(|ticket| ticket.granted().is_none());
-            match waiting {
-                Some(ticket) if amount >= cost => {
-                    gone += usize::from(line.leave(ticket, &self.flow, &mut woken));
-                }
-                _ if line.is_empty() => {}
-                _ => {
-                    let left = self.left_of(booked, amount, now);
-                    line.give(left, now, &self.flow, &mut woken);
-                    given = Cost::from_thousandths(left).ok();
-                }
+            let ticket = booked.ticket.as_deref();
+            if let Some(ticket) = ticket.filter(|ticket| ticket.granted().is_none()) {
+                leaves = amount >= cost && line.leave(ticket, &self.flow, &mut woken);
+                gone += usize::from(leaves);
             }
+            others_wait = !line.is_empty();
             self.left(&mut shard, booked.hash, gone);
         }
-        if let Some(given) = given {
+        let given = if leaves {
+            amount.as_thousandths()
+        } else {
+            self.left_of(booked, amount, now, others_wait)
+        };
+        if let Some(line) = shard.lines.get_mut(&booked.hash).filter(|_| !leaves) {
+            line.give(given, now, &self.flow, &mut woken);
+        }
+        if let Ok(given) = Cost::from_thousandths(given) {
             refund(given);
         }
         drop(shard);
@@ -246,14 +246,19 @@ impl Lines {
         decision
     }
 
-    /// How much of a slot that has come is worth giving to those in line.
-    fn left_of(&self, booked: &Booked, amount: Cost, now: Timestamp) -> u64 {
+    /// How much of a slot that has come can be given back.
+    fn left_of(&self, booked: &Booked, amount: Cost, now: Timestamp, others_wait: bool) -> u64 {
         let granted = booked.ticket.as_deref().and_then(Ticket::granted);
         let (slot, full) = match granted {
             Some(slot) => (slot, self.flow.full_after(slot)),
             None => (booked.slot, booked.full),
         };
-        self.flow.left_of(amount.as_thousandths(), slot, full, now)
+        let amount = amount.as_thousandths();
+        if now <= slot {
+            amount
+        } else {
+            self.flow.left_of(amount, full, now, others_wait)
+        }
     }
 
     /// Counts `gone` waiters less, and forgets a line that nobody stands in.

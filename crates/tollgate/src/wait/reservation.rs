@@ -21,7 +21,8 @@ use crate::timer::{Sleep, unpark_current};
 /// Act once [`act_after`](Reservation::act_after) has passed, or wait for that with
 /// [`ready`](Reservation::ready), then [`commit`](Reservation::commit) or, when the cost turns out
 /// to be another one, [`settle`](Reservation::settle). Dropped before, the slot goes to whoever
-/// waits next, and everyone behind moves forward.
+/// waits next, and everyone behind moves forward. A slot that has come and is given back late is
+/// worth what is left of it: what would have flowed into a full bucket since then is lost.
 ///
 /// ```
 /// use std::time::Duration;
