@@ -319,6 +319,23 @@ impl<S: LocalStore> Limiter<S> {
         decision
     }
 
+    /// Charges `cost` if it passes now, and otherwise does nothing, nor tells the observer: the
+    /// caller is about to ask again with patience.
+    #[inline]
+    pub(crate) fn passes_now(&self, key: &Key<'_>, cost: Cost) -> bool {
+        let start = self.start();
+        let ask = Ask::check(cost);
+        let decision = match &*self.inner.limits {
+            [limit] => self.inner.store.apply_one(limit, key, ask),
+            [] => Decision::disabled(),
+            _ => self.ask_all(key, ask, &mut PerQuota::new()),
+        };
+        if decision.is_allowed() {
+            self.observe(Verb::Check, Ok(decision), start);
+        }
+        decision.is_allowed()
+    }
+
     /// As [`Limiter::ask`]; `decisions` becomes the decisions of all quotas in their order.
     pub fn ask_each<'k>(
         &self,

@@ -86,6 +86,9 @@ impl Drip {
     ///
     /// A caller that is dropped while it waits leaves its drop to the next.
     pub async fn limit(&self) -> bool {
+        if self.passes_now() {
+            return true;
+        }
         match self.take() {
             Ok(slot) => slot.ready().await.is_ok_and(|()| {
                 slot.commit();
@@ -105,6 +108,9 @@ impl Drip {
     /// As [`Drip::limit`], blocking the thread. Needs no runtime and no timer.
     #[must_use]
     pub fn limit_blocking(&self) -> bool {
+        if self.passes_now() {
+            return true;
+        }
         match self.take() {
             Ok(slot) => slot.ready_blocking().is_ok_and(|()| {
                 slot.commit();
@@ -169,6 +175,10 @@ impl Drip {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.0.limiter.waiting() + self.0.hold.as_ref().map_or(0, Hold::len)
+    }
+
+    fn passes_now(&self) -> bool {
+        !self.is_stopped() && self.0.limiter.passes_now(&ALL.into(), Cost::ONE)
     }
 
     /// Books a drop that falls before the timeout.

@@ -59,6 +59,11 @@ impl<S: LocalStore> Limiter<S> {
         cost: Cost,
         patience: Duration,
     ) -> Result<(), WaitError> {
+        let key = key.into();
+        // While others wait, nothing passes now.
+        if !self.is_stopped() && self.passes_now(&key, cost) {
+            return Ok(());
+        }
         let reservation = self.reserve(key, cost, patience)?;
         reservation.ready().await?;
         reservation.commit();
@@ -87,6 +92,11 @@ impl<S: LocalStore> Limiter<S> {
         cost: Cost,
         patience: Duration,
     ) -> Result<(), WaitError> {
+        let key = key.into();
+        // While others wait, nothing passes now.
+        if !self.is_stopped() && self.passes_now(&key, cost) {
+            return Ok(());
+        }
         let reservation = self.reserve(key, cost, patience)?;
         reservation.ready_blocking()?;
         reservation.commit();
