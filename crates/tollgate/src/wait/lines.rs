@@ -1,6 +1,5 @@
 //! The lines of all keys of one limiter.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,12 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use ahash::RandomState;
 use tollgate_core::{Cost, Decision, Quota, Timestamp};
 
 use super::error::{Limited, WaitError};
 use super::flow::Flow;
 use super::line::{Line, Ticket, Woken};
+use super::shard::Shard;
 use crate::clock::Clock;
 use crate::key::{Key, KeyHasher};
 
@@ -32,17 +31,6 @@ pub(crate) struct Lines {
 }
 
 const SHARDS: usize = 8;
-
-/// A map keeps room for this many lines once it had them; above, it is given back.
-const KEPT: usize = 32;
-
-#[derive(Default)]
-struct Shard {
-    lines: HashMap<u64, Line, RandomState>,
-    next_number: u64,
-    /// At this many lines, those whose waiters were forgotten are looked for.
-    sweep_at: usize,
-}
 
 /// A slot that was booked.
 #[derive(Debug)]
@@ -266,31 +254,11 @@ impl Lines {
         if gone > 0 {
             self.waiting.fetch_sub(gone, Ordering::AcqRel);
         }
-        if shard.lines.get(&hash).is_some_and(Line::is_empty) {
-            shard.lines.remove(&hash);
-            if shard.lines.is_empty() && shard.lines.capacity() > KEPT {
-                shard.lines = HashMap::default();
-            }
-        }
+        shard.forget_if_empty(hash);
     }
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
         hold(&self.shards[hash as usize % SHARDS])
-    }
-}
-
-impl Shard {
-    /// Forgets lines whose waiters were leaked rather than dropped, at a cost that is spread over
-    /// those who come.
-    fn sweep(&mut self, now: Timestamp, flow: &Flow, waiting: &AtomicUsize, woken: &mut Woken) {
-        if self.lines.len() < self.sweep_at.max(KEPT) {
-            return;
-        }
-        self.lines.retain(|_, line| {
-            waiting.fetch_sub(line.advance(now, flow, woken), Ordering::AcqRel);
-            !line.is_empty()
-        });
-        self.sweep_at = self.lines.len().saturating_mul(2);
     }
 }
 

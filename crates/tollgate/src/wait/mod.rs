@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `line` | the waiters of one key and what they have booked |
 //! | `lines` | the lines of all keys of a limiter, and its bound |
+//! | `shard` | some of those lines, under one lock |
 //! | `flow` | what part of an amount is there when |
 //! | `reservation` | a slot in the hands of a caller |
 //! | `limiter` | `wait`, `reserve` and `stop` of a limiter |
@@ -19,6 +20,7 @@ mod limiter;
 mod line;
 mod lines;
 mod reservation;
+mod shard;
 
 pub use self::error::{Limited, WaitError};
 pub(crate) use self::lines::Lines;
