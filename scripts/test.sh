@@ -22,7 +22,7 @@ step "tests, as shipped"
 cargo test --workspace --all-features --profile testrelease --lib --bins --tests
 
 step "models of the store"
-RUSTFLAGS="--cfg tollgate_loom" CARGO_TARGET_DIR=target/loom \
+RUSTFLAGS="--cfg tollgate_loom -D warnings" CARGO_TARGET_DIR=target/loom \
     cargo test -p tollgate --lib --profile testrelease loom_
 
 step "documentation"
