@@ -9,6 +9,17 @@ use crate::oracle::{Answer, Oracle};
 use crate::subject::Subject;
 use crate::trace::{Last, Trace, TraceClock};
 
+/// What is asked in a step of a trace, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// What the clock reads.
+    pub reading: Timestamp,
+    /// The steady time that is made of it.
+    pub now: Timestamp,
+    /// What is asked.
+    pub ask: Ask,
+}
+
 /// Asks everything that is in `trace`, in order, at the steady time that its clock gives.
 ///
 /// # Errors
@@ -17,6 +28,18 @@ use crate::trace::{Last, Trace, TraceClock};
 pub fn run(
     trace: &Trace,
     mut answer: impl FnMut(Timestamp, Ask) -> Result<Decision, String>,
+) -> Result<(), String> {
+    run_on_clock(trace, |moment| answer(moment.now, moment.ask))
+}
+
+/// As [`run`], with the reading of the clock that the steady time is made of.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_on_clock(
+    trace: &Trace,
+    mut answer: impl FnMut(Moment) -> Result<Decision, String>,
 ) -> Result<(), String> {
     let mut clock = TraceClock::new(trace.quota, trace.start);
     let mut now = trace.start;
@@ -35,7 +58,8 @@ pub fn run(
         if read != at {
             let _ = write!(transcript, ", the clock reads {read}");
         }
-        let decision = answer(now, ask).map_err(|error| {
+        let moment = Moment { reading, now, ask };
+        let decision = answer(moment).map_err(|error| {
             let (quota, debt) = (trace.quota, trace.debt);
             let algorithm = quota.algorithm();
             format!("{error}\n{algorithm} {quota}, debt {debt:?}{transcript}")
@@ -61,34 +85,36 @@ pub fn compare(trace: &Trace, subject: &mut impl Subject) -> Result<(), String> 
     let limit = Limit::with_debt(trace.quota, trace.debt);
     run(trace, |now, ask| {
         let decision = subject.ask(now, ask);
-        let asked = if booked_out(&limit, &oracle, now, ask, &decision) {
-            ask.within(Duration::ZERO)
-        } else {
-            ask
-        };
+        let asked = askable(&limit, &oracle, now, ask, &decision);
         oracle.ask(now, asked).agrees(&decision, now)?;
         Ok(decision)
     })
 }
 
-/// Whether a booking was refused because the state cannot hold it, which the oracle knows nothing
-/// of. It may be when about half of what the state can hold is taken, never for a debt.
-fn booked_out(
+/// What to ask the oracle instead of `ask`: the same without patience, if a booking was refused
+/// because the state cannot hold it, which the oracle knows nothing of. That may be when about half
+/// of what the state can hold is taken.
+pub(crate) fn askable(
     limit: &Limit,
     oracle: &Oracle,
     now: Timestamp,
     ask: Ask,
     decision: &Decision,
-) -> bool {
+) -> Ask {
     let used = oracle.used(now) + u128::from(ask.cost().as_thousandths());
     // What flows back in a whole period of an odd rate may take room as well.
     let rate = limit.quota().rate();
     let flow = rate.map_or(0, |rate| u128::from(rate.tokens()) * 1_000);
-    matches!(ask.verb(), Verb::Check | Verb::Peek)
+    let booked_out = matches!(ask.verb(), Verb::Check | Verb::Peek)
         && decision.outcome() == Outcome::Deny
         && decision.retry_after() <= Some(ask.patience())
         && !limit.keeps_log()
-        && (used + flow) * 2 >= u128::from(limit.most_used())
+        && (used + flow) * 2 >= u128::from(limit.most_used());
+    if booked_out {
+        ask.within(Duration::ZERO)
+    } else {
+        ask
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,13 @@
 //! - [`compare()`] runs a trace on anything that answers for a key, and on the oracle.
 //! - [`table()`] runs a table that can be followed by hand.
 //! - [`ledger::Ledger`] says whether more was admitted than a quota allows.
+//! - `store_conformance!`, with the feature `store`, is the suite that every store passes.
 //!
 //! This crate is for tests: it panics where a test should fail.
 
 pub mod compare;
+#[cfg(feature = "store")]
+pub mod conformance;
 pub mod forall;
 pub mod ledger;
 pub mod oracle;
@@ -16,7 +19,7 @@ pub mod subject;
 pub mod table;
 pub mod trace;
 
-pub use crate::compare::{compare, run};
+pub use crate::compare::{compare, run, run_on_clock};
 pub use crate::forall::forall;
 pub use crate::ledger::Ledger;
 pub use crate::oracle::Oracle;
