@@ -30,7 +30,7 @@ pub fn forall<S: Strategy>(
             fixed @ RngSeed::Fixed(_) => fixed,
         },
         failure_persistence: None,
-        max_shrink_iters: 4_000,
+        max_shrink_iters: 1_000,
         ..defaults
     };
     let outcome = TestRunner::new(config).run(strategy, |value| {

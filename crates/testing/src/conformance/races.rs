@@ -10,7 +10,7 @@ use tollgate::{Algorithm, Ask, Cost, Quota};
 use super::{Bench, ask, ask_each, limiter, slow, ten, tokens};
 
 /// How often a race is run: what is seen once in a thousand times is wrong.
-const ROUNDS: u64 = if cfg!(debug_assertions) { 40 } else { 1_000 };
+const ROUNDS: u64 = if cfg!(debug_assertions) { 25 } else { 1_000 };
 
 /// Runs `each` on `threads` threads that start each of the rounds together, and shows to `look`
 /// after each round what all of them returned, summed up.

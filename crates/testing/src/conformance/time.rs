@@ -68,7 +68,7 @@ fn traced<B: TimedBench>(bench: &B, trace: &Trace) -> Limiter<B::Store> {
 /// Promise 3: a key answers as the oracle does, on a clock that stops and goes back.
 pub fn single_keys_answer_as_the_oracle(bench: &impl TimedBench) {
     for algorithm in Algorithm::ALL {
-        forall(60, &trace(algorithm, Menu::Everything, 40), |trace| {
+        forall(30, &trace(algorithm, Menu::Everything, 40), |trace| {
             answers_as_oracles(bench, &trace, 1)
         });
     }
@@ -77,7 +77,7 @@ pub fn single_keys_answer_as_the_oracle(bench: &impl TimedBench) {
 /// The same of several keys in turn, each with an oracle of its own.
 pub fn several_keys_answer_as_the_oracle(bench: &impl TimedBench) {
     for algorithm in Algorithm::ALL {
-        forall(30, &trace(algorithm, Menu::Everything, 100), |trace| {
+        forall(12, &trace(algorithm, Menu::Everything, 100), |trace| {
             answers_as_oracles(bench, &trace, 5)
         });
     }
@@ -109,7 +109,7 @@ pub fn several_quotas_answer_as_the_oracle(bench: &impl TimedBench) {
     let algorithm = || prop::sample::select(Algorithm::ALL.to_vec());
     let others = prop::collection::vec(algorithm().prop_flat_map(small_quota), 1..=3);
     let traces = algorithm().prop_flat_map(|first| forward_trace(first, Menu::Everything, 40));
-    forall(100, &(traces, others), |(trace, others)| {
+    forall(40, &(traces, others), |(trace, others)| {
         let quotas: Vec<Quota> = [trace.quota].into_iter().chain(others).collect();
         quotas_answer_as_oracles(bench, &trace, &quotas)
             .map_err(|error| format!("{error}\nof {quotas:?}"))
@@ -162,7 +162,7 @@ fn quotas_answer_as_oracles<B: TimedBench>(
 /// Promise 1: what several keys are admitted is what the quota allows each of them.
 pub fn what_is_admitted_obeys_the_quota(bench: &impl TimedBench) {
     for algorithm in Algorithm::ALL {
-        forall(50, &trace(algorithm, Menu::Spending, 150), |trace| {
+        forall(20, &trace(algorithm, Menu::Spending, 150), |trace| {
             let limiter = traced(bench, &trace);
             let mut ledgers = [Ledger::default(), Ledger::default()];
             let mut step = 0;
