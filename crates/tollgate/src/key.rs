@@ -298,7 +298,7 @@ impl KeyHasher {
     }
 
     /// A hasher that hashes alike in every run, for tests and models.
-    #[cfg(any(test, tollgate_loom))]
+    #[cfg(test)]
     pub(crate) fn fixed() -> Self {
         let mut seed = 0;
         Self::with(|| {
