@@ -3,10 +3,10 @@
 use smallvec::{SmallVec, smallvec};
 use tollgate_core::{Ask, Cost, Decision, State, Timestamp, Verb};
 
+use super::claim::{Claim, Locks, Unclaimed};
 use super::full::Room;
 use super::line;
 use super::logs::{Keys, LogPlace, Logs};
-use super::table::{Claim, Locks, Unclaimed};
 use super::{Bound, MemoryLimit, Shape};
 use crate::store::Charge;
 use crate::sync::MutexGuard;

@@ -67,8 +67,17 @@ pub(super) trait Layout: Send + Sync + 'static {
     /// Lines for a table of `keys`, loaded so that a probe rarely leaves its line.
     fn lines(keys: usize) -> usize;
 
-    fn tag(line: &Line, slot: usize) -> u64;
-    fn set_tag(line: &Line, slot: usize, tag: u64);
+    /// Tags lie one after the other from word 2 on.
+    #[inline(always)]
+    fn tag(line: &Line, slot: usize) -> u64 {
+        line[2 + slot].load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    fn set_tag(line: &Line, slot: usize, tag: u64) {
+        line[2 + slot].store(tag, Ordering::Release);
+    }
+
     fn state(line: &Line, slot: usize) -> State;
 
     /// Writes a state whose numbers fit the layout.
@@ -127,16 +136,6 @@ impl Layout for Compact {
     fn lines(keys: usize) -> usize {
         // 27 bytes a key: four slots of five are taken when the table is full.
         keys.saturating_mul(27).div_ceil(64)
-    }
-
-    #[inline(always)]
-    fn tag(line: &Line, slot: usize) -> u64 {
-        line[2 + slot].load(Ordering::Acquire)
-    }
-
-    #[inline(always)]
-    fn set_tag(line: &Line, slot: usize, tag: u64) {
-        line[2 + slot].store(tag, Ordering::Release);
     }
 
     #[inline(always)]
@@ -208,16 +207,6 @@ impl Layout for Wide {
     fn lines(keys: usize) -> usize {
         // 39 bytes a key.
         keys.saturating_mul(39).div_ceil(64)
-    }
-
-    #[inline(always)]
-    fn tag(line: &Line, slot: usize) -> u64 {
-        line[2 + slot].load(Ordering::Acquire)
-    }
-
-    #[inline(always)]
-    fn set_tag(line: &Line, slot: usize, tag: u64) {
-        line[2 + slot].store(tag, Ordering::Release);
     }
 
     #[inline(always)]

@@ -12,7 +12,7 @@ use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, lock, try_lock};
 /// Maps among which keys are divided, so that callers rarely wait for each other.
 const SHARDS: usize = 64;
 
-/// Keys of which the least in debt is evicted; see the table.
+/// Keys of which the least in debt is evicted, as in a table.
 const ENOUGH_TO_CHOOSE_FROM: usize = 16;
 
 /// The logs of one rolling window, by the hash of their key.

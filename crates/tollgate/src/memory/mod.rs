@@ -6,18 +6,22 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `line` | a few slots in one cache line under one lock, readable without taking it |
-//! | `table` | the lines of a limit: find, insert, make room |
+//! | `table` | the lines of a limit: where a key is, and what is decided |
+//! | `claim` | the slots that a key has or may have, held under lock |
+//! | `room` | making room: what has refilled, then by the rule for a full table |
 //! | `soonest` | which block of a table has a slot that is free again |
 //! | `logs` | the states that do not fit a slot: the logs of rolling windows |
 //! | `full` | the bound on keys, what happens when it is met, and its counters |
 //! | `batch` | several charges at once, all or none |
 
 mod batch;
+mod claim;
 mod full;
 mod line;
 mod logs;
 #[cfg(all(test, tollgate_loom))]
 mod model;
+mod room;
 mod soonest;
 mod table;
 

@@ -1,21 +1,18 @@
 //! The key table: a flat array of lines that is probed from a key's home line onward.
+//!
+//! Here is how a key is found and decided on; `claim` has how it is written under lock, and `room`
+//! how room is made for it.
 
 use std::marker::PhantomData;
 
-use smallvec::SmallVec;
-use tollgate_core::{Ask, Debt, Decision, Limit, State, Step, Timestamp, Verb};
+use tollgate_core::{Ask, Decision, Limit, State, Step, Timestamp, Verb};
 
+use super::claim::{Locks, Unclaimed};
 use super::full::{Full, OnFull, Room};
-use super::line::{self, Layout, Line, MAX_REACH, MAX_SLOTS, empty_lines};
+use super::line::{self, Layout, Line, MAX_REACH, empty_lines};
+use super::room::BLOCK;
 use super::soonest::Soonest;
 use crate::sync::Ordering;
-
-/// Lines in a block, the unit in which a full table is searched for room.
-const BLOCK: usize = if cfg!(tollgate_loom) { 2 } else { 16 };
-
-/// Keys of which the least in debt is evicted. Where nearly all are new, one of them is always among
-/// so many.
-const ENOUGH_TO_CHOOSE_FROM: usize = 16;
 
 /// The states of one limit, by the hash of their key.
 ///
@@ -26,12 +23,12 @@ const ENOUGH_TO_CHOOSE_FROM: usize = 16;
 /// Locks are taken in one order, a home line before the lines behind it, and nothing is held while
 /// room is made.
 pub(super) struct Table<L> {
-    limit: Limit,
-    full: Full,
+    pub(super) limit: Limit,
+    pub(super) full: Full,
     lines: Box<[Line]>,
     /// Lines that are a home. Behind them lie [`MAX_REACH`] more, so that no probe wraps around.
-    homes: usize,
-    soonest: Soonest,
+    pub(super) homes: usize,
+    pub(super) soonest: Soonest,
     layout: PhantomData<L>,
 }
 
@@ -223,367 +220,28 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Finds the slot of a key or a slot for it, and holds what it takes to write there.
-    ///
-    /// Whoever gets a claim passes it on to [`Table::commit`] or [`Table::give_up`] before `locks`
-    /// are dropped.
-    pub(super) fn claim<'t>(
-        &'t self,
-        hash: u64,
-        now: Timestamp,
-        locks: &mut Locks<'t>,
-    ) -> Result<Claim, Unclaimed> {
-        let home = self.home(hash);
-        if !locks.hold(self.line(home)) {
-            return Err(Unclaimed::Busy);
-        }
-        // With its home locked, nobody else inserts the key, nor any other that belongs here.
-        let reach = L::reach(self.line(home));
-        let mut furthest = home;
-        for index in home..=home + reach {
-            let line = self.line(index);
-            for slot in 0..L::SLOTS {
-                let tag = L::tag(line, slot);
-                if tag == hash {
-                    if !locks.hold(line) {
-                        return Err(Unclaimed::Busy);
-                    }
-                    // Gone again, if it was evicted before its line was locked.
-                    if L::tag(line, slot) == hash {
-                        let state = L::state(line, slot);
-                        return Ok(Claim {
-                            hash,
-                            line: index,
-                            slot,
-                            state,
-                            vacancy: None,
-                        });
-                    }
-                } else if index > home && tag != 0 && self.home(tag) == home {
-                    furthest = index;
-                }
-            }
-        }
-        // Keys that lived further away have gone; do not look for them there any more.
-        if furthest < home + reach {
-            L::set_reach(self.line(home), furthest - home);
-            locks.written = true;
-        }
-        self.claim_vacancy(hash, now, locks)
-    }
-
-    /// Finds a slot for a key whose home is held: the slot of a key that is fresh again, or an
-    /// empty one if the table may hold one more key.
-    fn claim_vacancy<'t>(
-        &'t self,
-        hash: u64,
-        now: Timestamp,
-        locks: &mut Locks<'t>,
-    ) -> Result<Claim, Unclaimed> {
-        let home = self.home(hash);
-        let reserved = self.full.reserve();
-        // A key more has to be put somewhere, however far from home; in place of a key that is
-        // fresh again it is worth looking only where keys from here live anyway.
-        let reach = if reserved {
-            MAX_REACH
-        } else {
-            L::reach(self.line(home)).max(1)
-        };
-        for index in home..=home + reach {
-            let line = self.line(index);
-            // Empty slots first: that is quickly seen.
-            let vacant = |locks: &Locks<'_>| {
-                let empty = |slot: &usize| reserved && L::tag(line, *slot) == 0;
-                let fresh =
-                    |slot: &usize| (!reserved || index == home) && self.is_fresh(line, *slot, now);
-                let mut slots = (0..L::SLOTS).filter(|slot| !locks.has_claimed(line, *slot));
-                slots.clone().find(empty).or_else(|| slots.find(fresh))
-            };
-            if vacant(locks).is_none() {
-                continue;
-            }
-            if !locks.hold(line) {
-                self.full.release(u64::from(reserved));
-                return Err(Unclaimed::Busy);
-            }
-            // Look again, now that nobody else writes here.
-            let Some(slot) = vacant(locks) else {
-                continue;
-            };
-            let reuses = L::tag(line, slot) != 0;
-            if reuses {
-                self.full.release(u64::from(reserved));
-            }
-            locks.claimed.push((line, slot));
-            let vacancy = Some(if reuses {
-                Vacancy::Reused
-            } else {
-                Vacancy::Empty
-            });
-            return Ok(Claim {
-                hash,
-                line: index,
-                slot,
-                state: State::FRESH,
-                vacancy,
-            });
-        }
-        self.full.release(u64::from(reserved));
-        Err(Unclaimed::Full)
-    }
-
-    /// Writes the next state of a claimed slot.
-    pub(super) fn commit(&self, claim: &Claim, next: State, locks: &mut Locks<'_>) {
-        let (line, home) = (self.line(claim.line), self.home(claim.hash));
-        locks.written = true;
-        L::set_state(line, claim.slot, next);
-        if let Some(vacancy) = claim.vacancy {
-            L::set_tag(line, claim.slot, claim.hash);
-            let reach = claim.line - home;
-            if L::reach(self.line(home)) < reach {
-                L::set_reach(self.line(home), reach);
-            }
-            self.full
-                .count_reclaimed(u64::from(vacancy == Vacancy::Reused));
-        }
-        self.note(claim.line, next);
-    }
-
-    /// Leaves a claimed slot as it is.
-    pub(super) fn give_up(&self, claim: &Claim) {
-        self.full
-            .release(u64::from(claim.vacancy == Some(Vacancy::Empty)));
-    }
-
-    /// Makes room for one key, by what the store is to do when it is full.
-    pub(super) fn make_room(&self, hash: u64, now: Timestamp) -> Room {
-        while let Some(block) = self.soonest.find(now.as_nanos()) {
-            if self.reclaim_block(block, now) > 0 {
-                return Room::Made;
-            }
-        }
-        match self.full.on_full() {
-            OnFull::Evict => self.evict(self.home(hash)),
-            OnFull::Allow => Room::Allow,
-            OnFull::Deny => Room::Deny {
-                until: Timestamp::from_nanos(self.soonest.soonest()),
-            },
-        }
-    }
-
-    /// Frees every slot that is fresh again, and says how many there were.
-    pub(super) fn reclaim(&self, now: Timestamp) -> u64 {
-        let mut freed = 0;
-        while let Some(block) = self.soonest.find(now.as_nanos()) {
-            freed += self.reclaim_block(block, now);
-        }
-        freed
-    }
-
-    /// Frees the slots of a block that are fresh again.
-    fn reclaim_block(&self, block: usize, now: Timestamp) -> u64 {
-        self.soonest.look(block);
-        let (mut freed, mut soonest) = (0, u64::MAX);
-        for index in self.block(block) {
-            let line = self.line(index);
-            let mut first = self.first_fresh(line);
-            if first.is_some_and(|first| first <= now) {
-                line::lock(line);
-                for slot in 0..L::SLOTS {
-                    if self.is_fresh(line, slot, now) {
-                        L::set_tag(line, slot, 0);
-                        freed += 1;
-                    }
-                }
-                line::unlock(line);
-                first = self.first_fresh(line);
-            }
-            soonest = soonest.min(first.map_or(u64::MAX, Timestamp::as_nanos));
-        }
-        self.soonest.note(block, soonest);
-        self.soonest.looked(block);
-        self.full.release(freed);
-        self.full.count_reclaimed(freed);
-        freed
-    }
-
-    /// Forgets the key that is the least in debt, of a few dozen near `home`.
-    fn evict(&self, home: usize) -> Room {
-        let blocks = (self.homes + MAX_REACH).div_ceil(BLOCK);
-        let near = home / BLOCK;
-        let mut seen = 0;
-        let mut least: Option<(usize, Debtor)> = None;
-        'search: for block in (near..blocks).chain(0..near) {
-            for index in self.block(block) {
-                let debtors = self.read_slots(self.line(index), |slot, tag, state| Debtor {
-                    slot,
-                    tag,
-                    debt: self.limit.debt(state),
-                });
-                for debtor in debtors.into_iter().flatten() {
-                    seen += 1;
-                    if least.is_none_or(|(_, least)| debtor.debt < least.debt) {
-                        least = Some((index, debtor));
-                    }
-                }
-                if seen >= ENOUGH_TO_CHOOSE_FROM {
-                    break 'search;
-                }
-            }
-        }
-        // Not one key in the whole table: then others have just left, and there is room.
-        let Some((index, debtor)) = least else {
-            return Room::Made;
-        };
-        let line = self.line(index);
-        line::lock(line);
-        let evicted = L::tag(line, debtor.slot) == debtor.tag
-            && self.limit.debt(L::state(line, debtor.slot)) == debtor.debt;
-        if evicted {
-            L::set_tag(line, debtor.slot, 0);
-        }
-        line::unlock(line);
-        if evicted {
-            self.full.release(1);
-            self.full.count_evicted();
-        }
-        // If another thread was quicker there is room too, or the caller comes again.
-        Room::Made
-    }
-
-    /// When the first key of a line is fresh again.
-    fn first_fresh(&self, line: &Line) -> Option<Timestamp> {
-        let fresh_at = self.read_slots(line, |_, _, state| self.limit.fresh_at(state));
-        fresh_at.into_iter().flatten().min()
-    }
-
-    /// What `read` makes of each key of a line, by slot, tag and state, read in one piece.
-    fn read_slots<T>(
-        &self,
-        line: &Line,
-        read: impl Fn(usize, u64, State) -> T,
-    ) -> [Option<T>; MAX_SLOTS] {
-        loop {
-            let head = line::read(line);
-            let slots = std::array::from_fn(|slot| {
-                let tag = if slot < L::SLOTS {
-                    L::tag(line, slot)
-                } else {
-                    0
-                };
-                (tag != 0).then(|| read(slot, tag, L::state(line, slot)))
-            });
-            if line::unchanged(line, head) {
-                return slots;
-            }
-        }
-    }
-
     /// Whether the slot holds a key that can no longer be told from one that was never seen.
     #[inline]
-    fn is_fresh(&self, line: &Line, slot: usize, now: Timestamp) -> bool {
+    pub(super) fn is_fresh(&self, line: &Line, slot: usize, now: Timestamp) -> bool {
         L::tag(line, slot) != 0 && self.limit.fresh_at(L::state(line, slot)) <= now
     }
 
     #[inline]
-    fn note(&self, line: usize, state: State) {
+    pub(super) fn note(&self, line: usize, state: State) {
         self.soonest
             .note(line / BLOCK, self.limit.fresh_at(state).as_nanos());
     }
 
-    fn block(&self, block: usize) -> std::ops::Range<usize> {
-        block * BLOCK..((block + 1) * BLOCK).min(self.homes + MAX_REACH)
-    }
-
     /// The line where a key belongs: the upper bits of the hash, spread over all homes.
     #[inline(always)]
-    fn home(&self, hash: u64) -> usize {
+    pub(super) fn home(&self, hash: u64) -> usize {
         ((u128::from(hash) * self.homes as u128) >> 64) as usize
     }
 
     #[inline(always)]
-    fn line(&self, index: usize) -> &Line {
+    pub(super) fn line(&self, index: usize) -> &Line {
         &self.lines[index]
     }
-}
-
-/// A slot that a key has, or may have, with its line and its home held by a [`Locks`].
-#[derive(Debug)]
-pub(super) struct Claim {
-    hash: u64,
-    line: usize,
-    slot: usize,
-    /// The state of the key.
-    pub(super) state: State,
-    /// What the slot held before, if the key is new.
-    vacancy: Option<Vacancy>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Vacancy {
-    /// Nothing; one more key is counted.
-    Empty,
-    /// A key that is fresh again.
-    Reused,
-}
-
-/// Why there is no claim.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Unclaimed {
-    /// Somebody else holds a line for long; drop the locks and try again.
-    Busy,
-    /// There is no room; drop the locks and make some.
-    Full,
-}
-
-/// The lines that one caller holds, and the vacant slots in them that it has in mind.
-///
-/// Whoever wants more than one line only tries, and drops all of them if it does not get one, so
-/// that no two callers wait for each other.
-#[derive(Default)]
-pub(super) struct Locks<'t> {
-    lines: SmallVec<[&'t Line; 4]>,
-    claimed: SmallVec<[(&'t Line, usize); 4]>,
-    written: bool,
-}
-
-impl<'t> Locks<'t> {
-    fn hold(&mut self, line: &'t Line) -> bool {
-        if self.lines.iter().any(|held| std::ptr::eq(*held, line)) {
-            return true;
-        }
-        let held = line::lock_soon(line);
-        if held {
-            self.lines.push(line);
-        }
-        held
-    }
-
-    fn has_claimed(&self, line: &Line, slot: usize) -> bool {
-        self.claimed
-            .iter()
-            .any(|claimed| std::ptr::eq(claimed.0, line) && claimed.1 == slot)
-    }
-}
-
-impl Drop for Locks<'_> {
-    fn drop(&mut self) {
-        for line in self.lines.iter().rev() {
-            if self.written {
-                line::unlock(line);
-            } else {
-                line::unlock_unchanged(line);
-            }
-        }
-    }
-}
-
-/// A key that may be forgotten.
-#[derive(Clone, Copy, Debug)]
-struct Debtor {
-    slot: usize,
-    tag: u64,
-    debt: Debt,
 }
 
 #[inline(always)]
