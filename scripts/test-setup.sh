@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Rust, on Debian, as root or with sudo: curl, promtool (from the
+# Installs what the tests need beside Rust, on Debian, as root or with sudo: curl, valgrind, promtool (from the
 # package prometheus), and a Python environment in .venv with clients that this project did not
 # write. Quick when all of it is there.
 set -euo pipefail
@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 packages=()
 command -v curl >/dev/null || packages+=(curl)
 command -v promtool >/dev/null || packages+=(prometheus)
+command -v valgrind >/dev/null || packages+=(valgrind)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3 python3-venv)
 
 if ((${#packages[@]})); then
