@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Rust, on Debian, as root or with sudo: curl, valgrind, promtool (from the
-# package prometheus), and a Python environment in .venv with clients that this project did not
-# write. Quick when all of it is there.
+# Installs what the tests need beside Rust, on Debian, as root or with sudo: curl, valgrind, promtool
+# (from the package prometheus), and a Python environment in .venv with clients that this project did
+# not write. Quick when all of it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -68,7 +68,7 @@ impl<L: Layout> Table<L> {
         freed
     }
 
-    /// Forgets the key that is the least in debt, of a few dozen near `home`.
+    /// Forgets the key that is the least in debt, of a few near `home`.
     fn evict(&self, home: usize) -> Room {
         let blocks = (self.homes + MAX_REACH).div_ceil(BLOCK);
         let near = home / BLOCK;
